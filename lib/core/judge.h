@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Owns the verdict: whether canaries on the new kernel are proven no worse than controls by more than the margins.
+ * Must not know recordings, files, clocks or what is done with a verdict: plan and numbers in, verdict out. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "summary.h"
+
+#define JUDGE_BOOTS_MAX   16
+#define JUDGE_HOSTS_MAX   512
+#define JUDGE_REASONS_MAX 24
+#define JUDGE_REASON_MAX  256
+
+/* What was promised before any data came: the roster, the margins, the error rates. */
+struct judge_plan {
+	uint32_t canaries; /* hosts, exactly */
+	uint32_t controls;
+	uint32_t boots;  /* measured boots a kernel and host */
+	uint32_t storms; /* in each boot */
+	bool judged[ENDPOINT_COUNT];
+	double margin[ENDPOINT_COUNT];        /* 0.10: ten per cent worse is just not acceptable */
+	uint64_t min_samples[ENDPOINT_COUNT]; /* in each boot */
+	double alpha_promote;
+	double alpha_rollback; /* over all endpoints together */
+	double sd_floor;       /* of ln ratios: what a bucket hides, and never less than the fleet's A/A history says */
+	bool welch_alone;      /* accepted by whoever wrote the plan: no second opinion */
+	uint64_t seed;
+};
+
+/* 4 canaries, 4 controls, 1 boot, 30 storms; p99 10%, p99.9 20%, exit 10%; .05 and .01; floor .008; 1,000 samples for
+ * p99, 10,000 for p99.9, 30 storms for exit; second opinion required. */
+extern const struct judge_plan judge_plan_default;
+
+/* y as in struct summary; boots that are missing are simply not counted in n_old and n_new. */
+struct judge_host {
+	char name[RECORDING_NAME_MAX];
+	bool control;
+	uint32_t n_old, n_new;
+	struct judge_boot {
+		double y[ENDPOINT_COUNT];
+		uint64_t samples[ENDPOINT_COUNT];
+		uint32_t storms;
+	} old_boot[JUDGE_BOOTS_MAX], new_boot[JUDGE_BOOTS_MAX];
+};
+
+enum verdict_kind { VERDICT_HOLD, VERDICT_PROMOTE, VERDICT_ROLLBACK };
+const char *verdict_name(enum verdict_kind k); /* "HOLD", ... */
+
+struct verdict_endpoint {
+	bool judged;
+	bool estimated; /* the numbers below are there; with too little data or no controls only some are */
+	uint32_t canaries, controls; /* hosts that gave a difference */
+	double ratio;                /* exp(delta): above 1 is worse */
+	double lower, upper; /* of the ratio: the one-sided rollback and promotion bounds; NaN without controls */
+	double margin;       /* 1.10: what upper must stay below */
+	double delta, se, nu;
+	bool floored_canaries, floored_controls;
+	double p_random; /* NaN where not made */
+	uint64_t assignments;
+	bool promotes, rolls_back;
+	double hosts_needed; /* an arm, for this spread and margin at power .8; NaN where not known */
+};
+
+struct verdict {
+	enum verdict_kind kind;
+	struct verdict_endpoint endpoint[ENDPOINT_COUNT];
+	uint32_t n_reasons;
+	char reason[JUDGE_REASONS_MAX][JUDGE_REASON_MAX]; /* whole sentences; the deciding one first */
+};
+
+/* Sources: facts named in each function of judge.c. Fails only on arguments that no caller may pass (too many hosts,
+ * a plan out of range: -EINVAL); data that is missing, NaN or short is HOLD with its reason, never an error and never
+ * a pass. Deterministic: the order of hosts does not matter. */
+int must_check judge(const struct judge_plan *plan, const struct judge_host *hosts, size_t n, struct verdict *ret,
+		     struct err *e);

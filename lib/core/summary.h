@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Owns the step from a boot's recording to the few numbers that are judged.
+ * Must not know arms, plans or verdicts. */
+#pragma once
+
+#include "recording.h"
+
+enum endpoint { ENDPOINT_P99, ENDPOINT_P999, ENDPOINT_EXIT, ENDPOINT_COUNT };
+
+/* "p99", "p99.9", "exit"; the names that plans, tables and JSON use. */
+const char *endpoint_name(enum endpoint x);
+
+/* One boot of one host, its storms merged. Fill with summary_init, summary_add for every storm, summary_close. */
+struct summary {
+	char host[RECORDING_NAME_MAX];
+	char release[RECORDING_NAME_MAX];
+	uint8_t boot_id[16];
+	uint8_t build_id[20];
+	uint32_t storms;
+	uint64_t missed;
+	uint64_t exit_pages;
+	uint64_t exit_ns;
+	struct hist response;
+	struct hist service;
+	/* ln of seconds (p99, p99.9) and ln of seconds a page (exit), so that larger is worse for every endpoint;
+	 * NaN where there is no data. */
+	double y[ENDPOINT_COUNT];
+	uint64_t samples[ENDPOINT_COUNT]; /* operations (p99, p99.9) or storms (exit) behind y */
+};
+
+void summary_init(struct summary *s, const struct recording_header *h);
+void summary_add(struct summary *s, const struct recording_storm *storm);
+void summary_close(struct summary *s);
+
+/* 0 when two recordings may be compared (same shape); otherwise -EINVAL and which field differs, both values. */
+int must_check summary_comparable(const struct recording_shape *a, const struct recording_shape *b, struct err *e);
