@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Owns how a long step shows itself: its name, the time that passes, and where its log is when it fails.
+# Sourced by ./dev and the scripts that it calls; it must not know what a step does.
+
+die() {
+    echo "${0##*/}: $*" >&2
+    exit 1
+}
+
+# elapsed SECONDS -> "3 min 07 s"
+elapsed() {
+    if [ "$1" -ge 60 ]; then
+        printf '%d min %02d s' $(($1 / 60)) $(($1 % 60))
+    else
+        printf '%d s' "$1"
+    fi
+}
+
+# nearest WORD NAME... -> the name with the smallest edit distance
+nearest() {
+    awk -v word="$1" 'BEGIN {
+        for (k = 1; k < ARGC; k++) {
+            d = distance(word, ARGV[k])
+            if (k == 1 || d < best) { best = d; name = ARGV[k] }
+        }
+        print name
+    }
+    function distance(a, b,    i, j, m, n, cost, x, row, above) {
+        m = length(a); n = length(b)
+        for (j = 0; j <= n; j++) above[j] = j
+        for (i = 1; i <= m; i++) {
+            row[0] = i
+            for (j = 1; j <= n; j++) {
+                cost = substr(a, i, 1) != substr(b, j, 1)
+                x = above[j - 1] + cost
+                if (above[j] + 1 < x) x = above[j] + 1
+                if (row[j - 1] + 1 < x) x = row[j - 1] + 1
+                row[j] = x
+            }
+            for (j = 0; j <= n; j++) above[j] = row[j]
+        }
+        return above[n]
+    }' "${@:2}"
+}
+
+# known KIND WORD NAME... : ends the script unless WORD is one of the names
+known() {
+    local kind=$1 word=$2 name
+    shift 2
+    for name in "$@"; do
+        [ "$word" != "$name" ] || return 0
+    done
+    die "unknown $kind '$word'; the nearest is '$(nearest "$word" "$@")' (all: $*)"
+}
+
+# step TITLE LOG COMMAND... : runs the command into LOG. On a terminal the time counts up; elsewhere a line a
+# minute says that it is still at work. On failure the end of the log is shown and the log named.
+step() {
+    local title=$1 log=$2 begin=$SECONDS pid status=0 said=0
+    shift 2
+    mkdir -p "$(dirname "$log")"
+    "$@" >"$log" 2>&1 </dev/null &
+    pid=$!
+    while kill -0 "$pid" 2>/dev/null; do
+        if [ -t 2 ]; then
+            printf '\r%s ... %s ' "$title" "$(elapsed $((SECONDS - begin)))" >&2
+        elif [ $(((SECONDS - begin) / 60)) -gt "$said" ]; then
+            said=$(((SECONDS - begin) / 60))
+            printf '%s ... %s\n' "$title" "$(elapsed $((SECONDS - begin)))" >&2
+        fi
+        read -rt 0.2 <> <(:) || :
+    done
+    wait "$pid" || status=$?
+    [ ! -t 2 ] || printf '\r' >&2
+    if [ "$status" -ne 0 ]; then
+        tail -n 20 "$log" >&2
+        printf '%s: FAILED with status %d after %s; the whole log: %s\n' "$title" "$status" \
+            "$(elapsed $((SECONDS - begin)))" "$log" >&2
+        return "$status"
+    fi
+    printf '%s: %s\n' "$title" "$(elapsed $((SECONDS - begin)))" >&2
+}
