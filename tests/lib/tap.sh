@@ -11,7 +11,11 @@ tap() {
     local name=$1 out status=0
     shift
     tap_n=$((tap_n + 1))
-    out=$("$@" 2>&1 </dev/null) || status=$?
+    # Not "|| status=$?": that would switch errexit off inside the test, and its last command alone would count.
+    set +e
+    out=$(set -e; "$@" 2>&1 </dev/null)
+    status=$?
+    set -e
     if [ "$status" -eq 0 ]; then
         echo "ok $tap_n - $name"
         # What a passing test wants seen, it prefixes itself.

@@ -12,8 +12,9 @@ builds() {
     dir=$(kernel_build "$1") && ls "$dir"/*.deb "$dir/vmlinuz" >/dev/null && echo "## $1: $(cat "$dir/release")"
 }
 distinct() {
-    local v
-    for v in stock kpcp slow; do cat "$(kernel_build $v)/release"; done | sort | uniq -d | { ! grep .; }
+    local v releases
+    releases=$(for v in stock kpcp slow; do cat "$(kernel_build $v)/release"; done)
+    [ "$(sort -u <<<"$releases" | wc -l)" -eq 3 ] || { echo "$releases"; return 1; }
 }
 
 tap "every series applies to its newest source with zero fuzz" kernel/build.sh check
