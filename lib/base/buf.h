@@ -21,7 +21,9 @@ struct buf {
 #define BUF_INIT(bound) ((struct buf){.max = (bound)})
 
 void buf_free(struct buf *b); /* also for _cleanup_; leaves an empty buffer with the same bound */
+/* data may be NULL when len is 0, and does not point into b. */
 int must_check buf_add(struct buf *b, const void *data, size_t len, struct err *e);
 int must_check buf_addf(struct buf *b, struct err *e, const char *fmt, ...) printf_like(3, 4);
-/* Makes room for len more bytes and returns where they start in *ret; len is counted by the caller. */
+/* Makes room for len more bytes, zeroed, and returns where they start in *ret; the caller adds to b->len what it has
+ * filled. */
 int must_check buf_reserve(struct buf *b, size_t len, char **ret, struct err *e);

@@ -16,9 +16,10 @@ struct conf_key {
 	_Bool required;
 };
 
-/* Reads path (at most 1 MiB, lines of at most 190 bytes: longer ones are an error, never cut). Unknown sections
- * and keys are errors that name file, line and the nearest valid name; so are a key twice, a line that is no
- * key, a NUL byte, and a required key that is missing. Errors of set() get "file:line: key:" in front.
+/* Reads path (at most 1 MiB, lines of at most 190 bytes: longer ones are an error, never cut). Unknown sections and
+ * keys are errors that name file, line and the nearest valid name; so are a key twice, a line that is no key, a control
+ * character, and a required key that is missing. Errors of set() get "file:line: key: " in front. Comments: lines that
+ * start with ';' or '#', and what follows " ;" in a line. Blanks in front of a line mean nothing (no continuations).
  * target may be half filled on failure: the caller reads into a copy. */
 int must_check conf_read(const char *path, const struct conf_key *keys, size_t n, void *target, struct err *e);
 /* The same from memory; name stands for the path in messages. */

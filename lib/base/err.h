@@ -13,13 +13,13 @@ struct err {
 	char text[ERR_TEXT_MAX];
 };
 
-/* Sets code (a positive errno; 0 becomes EIO) and text, cutting what does not fit. Returns -code.
- * e may be NULL: then only the code is returned. */
+/* Sets code (a positive errno; 0 and below become EIO) and text, cutting what does not fit. Control characters in
+ * the text become blanks. Returns -code. e may be NULL: then only the code is returned. */
 int err_set(struct err *e, int code, const char *fmt, ...) printf_like(3, 4);
 
-/* Like err_set with ": <strerror(code)>" appended. */
+/* Like err_set with ": <strerror(code)>" appended, for which room is kept. */
 int err_sys(struct err *e, int code, const char *fmt, ...) printf_like(3, 4);
 
 /* Puts "context: " before the text that is there, on the way up. Returns -code, so that
- * `return err_context(e, "reading %s", path);` works. */
+ * `return err_context(e, "reading %s", path);` works. -EIO where e is NULL or has no code. */
 int err_context(struct err *e, const char *fmt, ...) printf_like(2, 3);

@@ -18,7 +18,9 @@ int must_check fs_read(const char *path, struct buf *ret, struct err *e);
 int must_check fs_read_line(const char *path, struct buf *ret, struct err *e);
 
 /* Replaces path in one step: temporary file in the same directory, write, fsync, rename, fsync of the
- * directory. On failure the old file is as it was and no temporary file is left. mode: as for open(2). */
+ * directory. On failure the old file is as it was and no temporary file is left; only where the last step fails,
+ * the new one stands already, and the message says so. A symbolic link is replaced, not followed. mode: as for
+ * open(2), the umask applies. */
 int must_check fs_write_atomic(const char *path, const void *data, size_t len, unsigned mode, struct err *e);
 
 /* Writes all of data at fd's position, over short writes and EINTR. */

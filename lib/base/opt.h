@@ -28,14 +28,17 @@ struct opt_command {
 };
 
 /* Parses argv[1..argc) against opts ("--name VALUE", "--name=VALUE"; no abbreviations; "--" does not end
- * parsing, it is handed on as an operand because compare uses it between groups). Operands are moved to the
- * front of argv and counted in *n_operands. Unknown options, missing and superfluous values are -EINVAL with
- * the nearest valid option named. "--help" gives *help = 1 and stops. */
+ * parsing, it is handed on as an operand because compare uses it between groups). A value that starts with "--" needs
+ * the form with "=". A single "-" is an operand; "-x" is an unknown option. An option given twice is set twice.
+ * Operands are moved to argv[0..*n_operands), NULL after them. Unknown options, missing and superfluous values are
+ * -EINVAL with the nearest valid option named; errors of set() get "--name: " in front. "--help" gives *help = 1 and
+ * stops. On failure target and argv may be half changed. */
 int must_check opt_parse(int argc, char **argv, const struct opt *opts, size_t n_opts, void *target, int *n_operands,
 			 _Bool *help, struct err *e);
 
 /* Finds argv[1] in commands (or --help, --version), parses, runs. Prints errors as "<program>: <text>" to stderr,
- * once. Returns the process's exit code: 0 for help, 1 for errors, otherwise what run returned. */
+ * once. Returns the process's exit code: 0 for help, 1 for errors (output that could not be written among them),
+ * otherwise what run returned. */
 int opt_main(const char *program, const char *summary, const char *version, int argc, char **argv,
 	     const struct opt_command *commands, size_t n, void *target);
 
