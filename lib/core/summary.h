@@ -20,10 +20,12 @@ struct summary {
 	uint64_t missed;
 	uint64_t exit_pages;
 	uint64_t exit_ns;
+	uint32_t exit_void; /* storms whose exit_ns or exit_pages is 0; with any of them y[ENDPOINT_EXIT] is NaN */
 	struct hist response;
 	struct hist service;
-	/* ln of seconds (p99, p99.9) and ln of seconds a page (exit), so that larger is worse for every endpoint;
-	 * NaN where there is no data. */
+	/* ln of seconds (p99, p99.9: the quantile of response) and ln of seconds a page (exit: exit_ns / exit_pages of
+	 * all storms together), so that larger is worse for every endpoint. NaN where there is no data or where the
+	 * quantile lies outside the histogram's range. */
 	double y[ENDPOINT_COUNT];
 	uint64_t samples[ENDPOINT_COUNT]; /* operations (p99, p99.9) or storms (exit) behind y */
 };
