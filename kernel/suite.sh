@@ -5,9 +5,14 @@
 # configuration of its own: the machine's sources, lists and pins are read, never written.
 # It must not know what the packages are for, nor any mirror by name.
 
+# shellcheck source-path=SCRIPTDIR
+
 set -euo pipefail
 
 PROG=suite.sh
+VERBS=(update newest download install remove-cache)
+# shellcheck source=lib-common.sh
+. "$(dirname "$(realpath -- "${BASH_SOURCE[0]}")")/lib-common.sh"
 
 usage() {
 	cat <<'END'
@@ -25,11 +30,6 @@ Everything is kept under ${XDG_CACHE_HOME:-~/.cache}/kpcp/apt/SUITE.
 END
 }
 
-say() { printf '%s: %s\n' "$PROG" "$*" >&2; }
-die() { printf '%s: error: %s\n' "$PROG" "$*" >&2; exit 1; }
-
-cache_root() { printf '%s/kpcp' "${XDG_CACHE_HOME:-$HOME/.cache}"; }
-
 # One line per index that the machine follows: label|codename|repository|signed-by
 machine_targets() {
 	# shellcheck disable=SC2016 # apt expands these, not the shell
@@ -45,7 +45,8 @@ mirror_of() {
 
 # source_line URI SIGNED_BY SUITE
 source_line() {
-	local opts="arch=$(dpkg --print-architecture)"
+	local opts
+	opts=arch=$(dpkg --print-architecture)
 	[[ -z $2 ]] || opts+=" signed-by=$2"
 	printf 'deb [%s] %s %s main\n' "$opts" "${1%/}/" "$3"
 }
@@ -97,9 +98,8 @@ update_lists() {
 # newest_version SUITE PACKAGE: what the suite's own sources offer, whatever is installed here.
 newest_version() {
 	local v
-	v=$(apt-cache "${APT[@]}" -o Dir::State::status=/dev/null madison "$2" 2>/dev/null |
-		awk -F' *[|] *' '{ print $2 }' |
-		while read -r v; do printf '%s\n' "$v"; done | sort -V | tail -n 1)
+	# madison lists the newest first.
+	v=$(apt-cache "${APT[@]}" -o Dir::State::status=/dev/null madison "$2" 2>/dev/null | awk -F' *[|] *' 'NR == 1 { print $2 }')
 	[[ -n $v ]] || die "$2 is not in $1; check the name with 'apt-cache search', or the suite"
 	printf '%s\n' "$v"
 }
@@ -125,7 +125,6 @@ download() {
 install_packages() {
 	local suite=$1
 	shift
-	((EUID == 0)) || die "installing packages needs root; run it with sudo"
 	say "installing from $suite: $*"
 	DEBIAN_FRONTEND=noninteractive apt-get "${APT[@]}" -q -y -o Dpkg::Use-Pty=0 --no-install-recommends \
 		-t "$suite" install "$@" >&2 || die "$* could not be installed from $suite; apt's reasons are above"
@@ -135,13 +134,13 @@ install_packages() {
 main() {
 	case ${1-} in
 	-h | --help) usage; exit 0 ;;
-	update | newest | download | install | remove-cache) ;;
 	'') usage >&2; exit 1 ;;
-	*) die "unknown verb '$1'; the verbs are update, newest, download, install, remove-cache" ;;
+	*) [[ " ${VERBS[*]} " == *" $1 "* ]] || die "unknown verb '$1'; did you mean '$(nearest "$1" "${VERBS[@]}")'? See $PROG --help" ;;
 	esac
 	local verb=$1 suite=${2-} pkg
 	[[ -n $suite ]] || die "$verb needs a suite, for example bookworm-backports"
 	shift 2
+	((EUID == 0)) || [[ $verb != install ]] || die "installing packages needs root; run it with sudo"
 	case $verb in
 	newest | download | install) (($#)) || die "$verb needs at least one package" ;;
 	esac
