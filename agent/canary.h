@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Owns what the command line of kpcp-canary fills in, one part for each subcommand.
+ * Must not know what the subcommands do with it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "layout.h"
+#include "lib/base/opt.h"
+
+struct record_args {
+	const char *out;
+	const char *host;
+	uint32_t storms;
+	uint32_t warmup;
+	struct layout_want want;
+	bool seeded;
+	uint64_t seed;
+	bool force;
+	bool verbose;
+};
+
+struct canary {
+	struct record_args record;
+};
+
+#define CANARY_DEFAULTS       \
+	((struct canary){     \
+	    .record = {       \
+		.storms = 30, \
+		.warmup = 2,  \
+		.want = {.burst_pages = 128, .period_ns = 10000000, .window_ns = 500000000, .memory_share = 0.5}}})
+
+extern const struct opt_command cmd_record;
