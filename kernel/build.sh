@@ -27,7 +27,7 @@ OPTIONS=(--base --source --config --flavour --no-series --patch --jobs --name --
 
 usage() {
 	cat <<'END'
-usage: build.sh VERB [OPTION...]
+usage: build.sh [OPTION...] VERB
 
   fetch    get the newest source of the base; prints the tarball's path
   apply    unpack it and apply the series, with zero fuzz; prints the tree's path
@@ -45,8 +45,8 @@ usage: build.sh VERB [OPTION...]
   --config FILE      start from a distribution's configuration (may be .xz) instead of from nothing
   --no-series        without the base's patches
   --patch FILE       one more patch, after the series; may be given several times
-  --name TAG         the variant's tag in the uname (default: the base's tag; stock with --no-series; the tag and "x"
-                     with --patch)
+  --name TAG         the variant's tag in the uname (default: the base's tag; stock with --no-series; with --patch
+                     the beginning of the patch's file name)
   --jobs N           how many compilers at once (default: processors + 1)
   --need-gib N       how much free space a build asks for (default 6; 40 with --config)
 
@@ -60,6 +60,7 @@ bad_word() { die "unknown $1 '$2'; did you mean '$(nearest "$2" "${@:3}")'? See 
 
 parse_options() {
 	local opt value
+	VERB='' WORDS=()
 	OPT_BASE=6.1 OPT_SOURCE='' OPT_CONFIG='' OPT_FLAVOUR='' OPT_SERIES=1 OPT_PATCHES=() OPT_NAME='' OPT_JOBS=$(($(nproc) + 1)) OPT_GIB=''
 	while (($#)); do
 		opt=$1
@@ -67,6 +68,16 @@ parse_options() {
 		case $opt in
 		--no-series) OPT_SERIES=0 && continue ;;
 		-h | --help) usage && exit 0 ;;
+		-*) ;;
+		*)
+			if [[ -n $VERB ]]; then
+				WORDS+=("$opt")
+			else
+				[[ " ${VERBS[*]} " == *" $opt "* ]] || bad_word verb "$opt" "${VERBS[@]}"
+				VERB=$opt
+			fi
+			continue
+			;;
 		esac
 		value=
 		if [[ $opt == --*=* ]]; then
@@ -111,7 +122,11 @@ settle() {
 	list_patches
 	NAME=$OPT_NAME
 	[[ -n $NAME ]] || NAME=$( ((OPT_SERIES)) && printf %s "${BASE[tag]}" || printf stock)
-	[[ -n $OPT_NAME || ${#OPT_PATCHES[@]} == 0 ]] || NAME+=x
+	if [[ -z $OPT_NAME ]] && ((${#OPT_PATCHES[@]})); then
+		NAME=${OPT_PATCHES[0]##*/}
+		[[ $NAME =~ ^[a-z][a-z0-9]{0,15} ]] || die "--patch ${OPT_PATCHES[0]}: its name does not begin with a lower-case letter, so give the variant a --name"
+		NAME=${BASH_REMATCH[0]}
+	fi
 }
 
 enter_tree() {
@@ -165,23 +180,20 @@ do_check() {
 }
 
 main() {
-	local verb=${1-} out
-	case $verb in
-	-h | --help) usage && exit 0 ;;
-	'') usage >&2 && exit 1 ;;
-	esac
-	[[ " ${VERBS[*]} " == *" $verb "* ]] || bad_word verb "$verb" "${VERBS[@]}"
-	shift
-	if [[ $verb == compare-config ]]; then
-		(($# >= 2)) || die "compare-config needs at least one REQUEST and the RESULT"
-		for out in "$@"; do [[ -r $out ]] || die "$out: no such file"; done
-		compare_config "$@" || exit 1
+	local file
+	(($#)) || { usage >&2 && exit 1; }
+	parse_options "$@"
+	[[ -n $VERB ]] || die "which verb? One of: ${VERBS[*]}; see $PROG --help"
+	if [[ $VERB == compare-config ]]; then
+		((${#WORDS[@]} >= 2)) || die "compare-config needs at least one REQUEST and the RESULT"
+		for file in "${WORDS[@]}"; do [[ -r $file ]] || die "$file: no such file"; done
+		compare_config "${WORDS[@]}" || exit 1
 		exit 0
 	fi
-	parse_options "$@"
+	((${#WORDS[@]} == 0)) || die "'${WORDS[0]}' is one word too many after '$VERB'; see $PROG --help"
 	CACHE=$(cache_root)
 	settle
-	case $verb in
+	case $VERB in
 	fetch)
 		find_source newest
 		printf '%s\n' "$SOURCE_FILE"

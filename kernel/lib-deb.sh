@@ -4,7 +4,8 @@
 # Owns what a build is made of (its key), compiling it, the package, and the result's directory.
 # It must not know where sources come from or how patches are applied.
 
-tool_version() { "$@" --version 2>/dev/null | head -n 1; }
+# All of it is read: a tool that finds its pipe closed fails.
+tool_version() { "$@" --version 2>/dev/null | awk 'NR == 1'; }
 
 # What the kernel is made of, one "key=value" a line: the hash of this is part of the uname.
 kernel_inputs() {

@@ -135,7 +135,7 @@ git_am_check() {
 	rm -rf "$TREE"/.scratch*
 	pristine_of_patches "$repo"
 	(
-		cd "$repo"
+		cd "$repo" || exit 1
 		export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_COMMITTER_NAME=kpcp GIT_COMMITTER_EMAIL=kpcp@kpcp.invalid
 		git init -q .
 		git add -A

@@ -42,6 +42,7 @@ load_base() {
 	[[ ${BASE[tag]} =~ ^[a-z][a-z0-9]*$ ]] || die "$BASE_FILE: tag '${BASE[tag]}' must be lower-case letters and digits, as it becomes part of the uname"
 	[[ ${BASE[modules_dir]} == /lib/modules || ${BASE[modules_dir]} == /usr/lib/modules ]] ||
 		die "$BASE_FILE: modules_dir '${BASE[modules_dir]}' must be /lib/modules or /usr/lib/modules"
+	# shellcheck disable=SC2034 # for lib-series.sh
 	SERIES_DIR=$(cd "$(dirname "$BASE_FILE")" && realpath -m -- "${BASE[series]}")
 }
 
@@ -105,7 +106,7 @@ find_source() {
 		[[ -n $first ]] || die "--source $OPT_SOURCE: not a tarball that tar can read; give a kernel source as .tar, .tar.xz, .tar.gz or .tar.zst"
 		SOURCE_FILE=$(realpath -- "$OPT_SOURCE")
 		SOURCE_SHA=$(short_hash "$SOURCE_FILE" 64)
-		SOURCE_VERSION=file
+		SOURCE_VERSION='file'
 	else
 		fetch_debian "$1"
 	fi
@@ -119,6 +120,7 @@ lock_tree() {
 	SRC=$TREE/src
 	mkdir -p "$CACHE/trees"
 	exec 8>"$TREE.lock"
+	trap 'rm -rf "$TREE"/.scratch*' EXIT
 	flock -n 8 && return 0
 	say "waiting for another build in $TREE"
 	flock 8
