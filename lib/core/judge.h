@@ -60,6 +60,8 @@ struct verdict_endpoint {
 	bool floored_canaries, floored_controls;
 	double p_random; /* NaN where not made */
 	uint64_t assignments;
+	/* promotes: bound and second opinion (or welch_alone), never with incomplete data. rolls_back: its bound; with
+	 * incomplete data it is evidence to show, the verdict stays HOLD. */
 	bool promotes, rolls_back;
 	double hosts_needed; /* an arm, for this spread and margin at power .8; NaN where not known */
 };
@@ -71,8 +73,13 @@ struct verdict {
 	char reason[JUDGE_REASONS_MAX][JUDGE_REASON_MAX]; /* whole sentences; the deciding one first */
 };
 
-/* Sources: facts named in each function of judge.c. Fails only on arguments that no caller may pass (too many hosts,
- * a plan out of range: -EINVAL); data that is missing, NaN or short is HOLD with its reason, never an error and never
- * a pass. Deterministic: the order of hosts does not matter. */
+/* D_h = mean y over a host's boots of the new kernel - mean over the old; canaries' D against controls' D by Welch.
+ * PROMOTE: delta + t(1 - alpha_promote, nu) se < ln(1 + margin) for every judged endpoint (intersection-union, Berger
+ * 1982), and the randomisation test of D - ln(1 + margin) agrees at alpha_promote. ROLLBACK: delta - t(1 -
+ * alpha_rollback / m, nu) se > 0 for any of the m judged endpoints that misses its promotion bound. Otherwise, and
+ * whenever hosts, boots, storms or samples are not what the plan says: HOLD. PROMOTE goes before ROLLBACK.
+ * Fails only on arguments that no caller may pass (too many hosts, a host without a name, a plan out of range:
+ * -EINVAL, *ret untouched); data that is missing, NaN or short is HOLD with its reason, never an error and never a
+ * pass. Deterministic: the order of hosts does not matter. */
 int must_check judge(const struct judge_plan *plan, const struct judge_host *hosts, size_t n, struct verdict *ret,
 		     struct err *e);

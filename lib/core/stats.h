@@ -8,20 +8,27 @@
 
 #include "lib/base/err.h"
 
+#define STATS_GROUP_MAX 512 /* values in one group */
+
+/* P(T <= t) of Student's t by the incomplete beta function's continued fraction (Abramowitz and Stegun 26.7.1, 26.5.8);
+ * NaN where nu is not above 0. Tails keep their relative accuracy below 0. */
 double stats_t_cdf(double t, double nu);
-/* Quantile of Student's t; 0 < p < 1, nu > 0 (infinite: the normal). NaN outside. Accurate to 1e-10 relative. */
+/* Quantile of Student's t; 0 < p < 1, nu > 0 (infinite: the normal). NaN outside. Accurate to 1e-10 relative
+ * (Newton's steps on stats_t_cdf's two parts; beyond nu = 1e6 Cornish-Fisher's expansion, 26.7.5). */
 double stats_t_quantile(double p, double nu);
-double stats_normal_cdf(double z);
-double stats_normal_quantile(double p);
+double stats_normal_cdf(double z);      /* by erfc */
+double stats_normal_quantile(double p); /* Newton's steps on erfc; NaN unless 0 < p < 1 */
 
 double stats_mean(const double *x, size_t n);
 double stats_sd(const double *x, size_t n); /* n - 1 below; NaN for n < 2 */
 
-/* Two samples with their standard deviations floored (max(sample, floor)). */
+/* Welch's comparison of two samples (Biometrika 34, 1947) with their standard deviations floored (max(sample, floor)):
+ * se^2 = sd_a^2 / na + sd_b^2 / nb, nu = se^4 / ((sd_a^2/na)^2 / (na-1) + (sd_b^2/nb)^2 / (nb-1)). -EINVAL for fewer
+ * than 2 or more than STATS_GROUP_MAX values or one that is not finite; -EDOM where floor and spread are both 0. */
 struct stats_welch {
 	double delta; /* mean a - mean b */
 	double se;
-	double nu;         /* Welch-Satterthwaite */
+	double nu;
 	double sd_a, sd_b; /* after the floor */
 	_Bool floored_a, floored_b;
 };
@@ -30,8 +37,9 @@ int must_check stats_welch(const double *a, size_t na, const double *b, size_t n
 
 /* One-sided studentised randomisation test of mean a < mean b: the share of assignments of the pooled values to the
  * two groups whose Welch t (same floor) is at most the observed one. Every assignment where there are at most
- * 200,000, otherwise 20,000 drawn by a generator seeded with seed, the observed one counted in. */
+ * 200,000, otherwise 20,000 drawn by a generator seeded with seed and the observed one, 20,001 together. Ties
+ * count as at most. Independent of the order of the values. Errors as stats_welch. */
 int must_check stats_randomisation(const double *a, size_t na, const double *b, size_t nb, double sd_floor,
 				   uint64_t seed, double *ret_p, uint64_t *ret_assignments, struct err *e);
-/* The smallest p that na against nb can reach: 1 / C(na + nb, na). */
+/* The smallest p that na against nb can reach: 1 / C(na + nb, na), or 1 / 20,001 where assignments are drawn. */
 double stats_randomisation_min_p(size_t na, size_t nb);
