@@ -191,10 +191,11 @@ static int get_text(struct pack_in *d, const struct pack_field *f, char *ret, st
 {
 	size_t at = d->at;
 	uint64_t len;
-	int r = pack_get_varint(d, f->name, f->min, f->max, &len, e);
-	if (r < 0)
-		return err_context(e, "length of %s", f->name);
-	r = pack_get_bytes(d, f->name, ret, len, e);
+	char what[64];
+	snprintf(what, sizeof(what), "length of %s", f->name);
+	int r = pack_get_varint(d, what, f->min, f->max, &len, e);
+	if (r == 0)
+		r = pack_get_bytes(d, f->name, ret, len, e);
 	if (r < 0)
 		return r;
 	memset(ret + len, 0, f->size - len);
