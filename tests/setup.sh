@@ -33,7 +33,8 @@ update_once() {
     updated=yes
 }
 
-have_version() { dpkg-query -W -f '${db:Status-Status} ${Version}\n' "$1" 2>/dev/null | sed -n 's/^installed //p' | head -n 1; }
+# Prints nothing for a package that is not installed.
+have_version() { dpkg-query -W -f '${db:Status-Status} ${Version}\n' "$1" 2>/dev/null | sed -n 's/^installed //p' | head -n 1 || :; }
 new_enough() { [ -n "$1" ] && dpkg --compare-versions "$1" ge "$2"; }
 
 # dpkg-checkbuilddeps is itself a build dependency on a machine that is really new.
