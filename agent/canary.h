@@ -21,8 +21,21 @@ struct record_args {
 	bool verbose;
 };
 
+struct compare_args {
+	const char *plan;
+	bool json;
+	bool no_picture;
+};
+
+struct report_args {
+	bool json;
+	bool no_picture;
+};
+
 struct canary {
 	struct record_args record;
+	struct compare_args compare;
+	struct report_args report;
 };
 
 #define CANARY_DEFAULTS       \
@@ -33,3 +46,9 @@ struct canary {
 		.want = {.burst_pages = 128, .period_ns = 10000000, .window_ns = 500000000, .memory_share = 0.5}}})
 
 extern const struct opt_command cmd_record;
+extern const struct opt_command cmd_compare;
+extern const struct opt_command cmd_report;
+
+/* "--control" stands between operands, where a table of options cannot see it: makes it an operand that cmd_compare
+ * knows by its address and everybody else as "--". */
+void cmd_compare_mark_control(int argc, char **argv);

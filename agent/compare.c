@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Owns which recordings may be compared, and their grouping by host for the judge.
+ * Must not know where recordings come from, nor how a comparison is shown. */
+#include "compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+static bool is_control(enum compare_group g)
+{
+	return g == GROUP_CONTROL_OLD || g == GROUP_CONTROL_NEW;
+}
+
+static bool is_new(enum compare_group g)
+{
+	return g == GROUP_NEW || g == GROUP_CONTROL_NEW;
+}
+
+/* A kernel that shows no build-id is known by its release alone. */
+static bool same_kernel(const struct recording_header *a, const struct recording_header *b)
+{
+	static const uint8_t none[sizeof(a->build_id)];
+	bool known = memcmp(a->build_id, none, sizeof(none)) != 0 && memcmp(b->build_id, none, sizeof(none)) != 0;
+
+	return strcmp(a->release, b->release) == 0 && a->pcp_batch_scale_max == b->pcp_batch_scale_max &&
+	       (!known || memcmp(a->build_id, b->build_id, sizeof(none)) == 0);
+}
+
+/* Controls stay on the canaries' old kernel in both of their groups. */
+static int check_kernels(const struct compare_file *file, size_t n, struct err *e)
+{
+	const struct compare_file *first[2] = {NULL, NULL}; /* of the old kernel, of the new one */
+
+	for (size_t i = 0; i < n; i++) {
+		const struct compare_file *f = &file[i];
+		bool newer = f->group == GROUP_NEW;
+		char a[TEXT_KERNEL_MAX], b[TEXT_KERNEL_MAX];
+
+		if (!first[newer])
+			first[newer] = f;
+		if (same_kernel(&f->header, &first[newer]->header))
+			continue;
+		text_kernel(&first[newer]->header, a);
+		text_kernel(&f->header, b);
+		if (is_control(f->group))
+			return err_set(
+			    e, EINVAL,
+			    "%s and %s: controls must stay on the canaries' old kernel, but the old kernel is "
+			    "%s in the first and this control ran %s; nothing was compared",
+			    first[newer]->path, f->path, a, b);
+		return err_set(e, EINVAL,
+			       "%s and %s: all canaries must have one %s kernel, but the first ran %s, the second %s; "
+			       "nothing was compared",
+			       first[newer]->path, f->path, newer ? "new" : "old", a, b);
+	}
+	return 0;
+}
+
+static int check_pair(const struct compare_file *a, const struct compare_file *b, struct err *e)
+{
+	if (memcmp(a->header.boot_id, b->header.boot_id, sizeof(a->header.boot_id)) == 0)
+		return err_set(e, EINVAL,
+			       "%s and %s are of the same boot (boot id %02x%02x%02x%02x-...): each boot counts once; "
+			       "leave one out, or reboot before recording again",
+			       a->path, b->path, a->header.boot_id[0], a->header.boot_id[1], a->header.boot_id[2],
+			       a->header.boot_id[3]);
+	if (strcmp(a->header.host, b->header.host) != 0)
+		return 0;
+	if (is_control(a->group) != is_control(b->group))
+		return err_set(e, EINVAL, "%s and %s: host %s cannot be both a canary and a control; leave one out",
+			       a->path, b->path, a->header.host);
+	if (strcmp(a->header.clocksource, b->header.clocksource) != 0)
+		return err_set(e, EINVAL,
+			       "%s and %s: host %s measured by two clocks, %s and %s; find out why the clock source "
+			       "changed, then record again",
+			       a->path, b->path, a->header.host, a->header.clocksource, b->header.clocksource);
+	if (a->header.cpus != b->header.cpus)
+		return err_set(
+		    e, EINVAL,
+		    "%s and %s: host %s had %u CPUs online, then %u; bring the others back, then record again", a->path,
+		    b->path, a->header.host, a->header.cpus, b->header.cpus);
+	return 0;
+}
+
+static int check(const struct compare_file *file, size_t n, struct err *e)
+{
+	for (size_t i = 1; i < n; i++) {
+		int r = summary_comparable(&file[0].header.shape, &file[i].header.shape, e);
+
+		if (r < 0)
+			return err_context(e, "%s and %s cannot be compared", file[0].path, file[i].path);
+	}
+	for (size_t i = 0; i < n; i++) {
+		for (size_t j = i + 1; j < n; j++) {
+			int r = check_pair(&file[i], &file[j], e);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return check_kernels(file, n, e);
+}
+
+static int by_kind_and_name(const void *a, const void *b)
+{
+	const struct judge_host *x = a, *y = b;
+
+	if (x->control != y->control)
+		return x->control ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static struct judge_host *find_host(struct comparison *c, const struct compare_file *f)
+{
+	for (size_t i = 0; i < c->n_hosts; i++)
+		if (strcmp(c->host[i].name, f->header.host) == 0)
+			return &c->host[i];
+	return NULL;
+}
+
+static int add_boot(struct comparison *c, const struct compare_file *f, struct err *e)
+{
+	struct judge_host *h = find_host(c, f);
+
+	if (!h) {
+		if (c->n_hosts == JUDGE_HOSTS_MAX)
+			return err_set(e, EINVAL, "%s: more than %d hosts", f->path, JUDGE_HOSTS_MAX);
+		h = &c->host[c->n_hosts++];
+		memcpy(h->name, f->header.host, sizeof(h->name));
+		h->control = is_control(f->group);
+	}
+	uint32_t *count = is_new(f->group) ? &h->n_new : &h->n_old;
+	if (*count == JUDGE_BOOTS_MAX)
+		return err_set(e, EINVAL, "%s: more than %d boots of host %s", f->path, JUDGE_BOOTS_MAX, h->name);
+	struct judge_boot *boot = &(is_new(f->group) ? h->new_boot : h->old_boot)[(*count)++];
+
+	memcpy(boot->y, f->sum.y, sizeof(boot->y));
+	memcpy(boot->samples, f->sum.samples, sizeof(boot->samples));
+	boot->storms = f->sum.storms;
+	return 0;
+}
+
+static void add_to_arm(struct compare_arm *arm, const struct compare_file *f)
+{
+	if (!arm->header)
+		arm->header = &f->header;
+	arm->recordings++;
+	arm->storms += f->sum.storms;
+	arm->missed += f->sum.missed;
+	arm->exit_pages += f->sum.exit_pages;
+	arm->exit_ns += f->sum.exit_ns;
+	hist_merge(&arm->response, &f->sum.response);
+}
+
+static void count_hosts(struct comparison *c)
+{
+	for (size_t i = 0; i < c->n_hosts; i++) {
+		const struct judge_host *h = &c->host[i];
+
+		c->arm[h->control ? GROUP_CONTROL_OLD : GROUP_OLD].hosts += h->n_old > 0;
+		c->arm[h->control ? GROUP_CONTROL_NEW : GROUP_NEW].hosts += h->n_new > 0;
+	}
+}
+
+int compare(const struct compare_file *file, size_t n, const struct judge_plan *plan, const char *plan_name,
+	    struct comparison *ret, struct err *e)
+{
+	struct comparison c = {.file = file, .n_files = n, .plan = plan, .plan_name = plan_name};
+	int r = check(file, n, e);
+
+	if (r < 0)
+		return r;
+	c.host = calloc(JUDGE_HOSTS_MAX, sizeof(*c.host));
+	if (!c.host)
+		return err_sys(e, ENOMEM, "comparing %zu recordings", n);
+	for (int g = 0; g < GROUP_COUNT; g++)
+		hist_init(&c.arm[g].response);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		r = add_boot(&c, &file[i], e);
+		add_to_arm(&c.arm[file[i].group], &file[i]);
+	}
+	if (r == 0) {
+		qsort(c.host, c.n_hosts, sizeof(*c.host), by_kind_and_name);
+		count_hosts(&c);
+		r = judge(plan, c.host, c.n_hosts, &c.verdict, e);
+	}
+	if (r < 0) {
+		comparison_free(&c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}
+
+void comparison_free(struct comparison *c)
+{
+	free(c->host);
+	c->host = NULL;
+	c->n_hosts = 0;
+}
+
+static double mean_y(const struct judge_boot *boot, uint32_t n, enum endpoint x)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += boot[i].y[x];
+	return n > 0 ? sum / n : NAN;
+}
+
+double compare_difference(const struct judge_host *h, enum endpoint x)
+{
+	return mean_y(h->new_boot, h->n_new, x) - mean_y(h->old_boot, h->n_old, x);
+}
+
+const char *compare_decision(const struct verdict_endpoint *x)
+{
+	if (!x->judged)
+		return "not judged";
+	if (!x->estimated)
+		return "no estimate";
+	if (isnan(x->upper))
+		return "estimate only";
+	if (x->promotes)
+		return "no worse";
+	return x->rolls_back ? "worse" : "undecided";
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Owns the step from a pile of recordings to what is judged: what may be compared at all, whose is what, and the
+ * verdict. Must not know files beyond their names, nor how a comparison is shown. */
+#pragma once
+
+#include "lib/core/judge.h"
+#include "lib/core/recording.h"
+
+enum compare_group { GROUP_OLD, GROUP_NEW, GROUP_CONTROL_OLD, GROUP_CONTROL_NEW, GROUP_COUNT };
+
+struct compare_file {
+	const char *path;
+	enum compare_group group;
+	struct recording_header header;
+	struct summary sum;
+};
+
+/* All recordings of a group together, for people to look at; never judged by. */
+struct compare_arm {
+	const struct recording_header *header; /* of the first recording; NULL: the group has none */
+	uint32_t recordings;
+	uint32_t hosts;
+	uint64_t storms;
+	uint64_t missed;
+	uint64_t exit_pages;
+	uint64_t exit_ns;
+	struct hist response;
+};
+
+/* The plan and the files stay the caller's; hosts are freed by comparison_free. */
+struct comparison {
+	const struct compare_file *file;
+	size_t n_files;
+	const struct judge_plan *plan;
+	const char *plan_name; /* NULL: the default one */
+	struct compare_arm arm[GROUP_COUNT];
+	struct judge_host *host; /* canaries first, each kind by name */
+	size_t n_hosts;
+	struct verdict verdict;
+};
+
+/* Groups, checks, judges. -EINVAL, naming both files and what differs, where recordings may not be compared: another
+ * shape; a group with two kernels or two settings of vm.pcp_batch_scale_max; controls on another kernel than the
+ * canaries' old one; a host in both arms, or with two clock sources or CPU counts; a boot that comes twice. */
+int must_check compare(const struct compare_file *file, size_t n, const struct judge_plan *plan, const char *plan_name,
+		       struct comparison *ret, struct err *e);
+void comparison_free(struct comparison *c);
+
+/* D of a host: mean y of its new boots - mean of its old ones; NaN where either has none or y is NaN. */
+double compare_difference(const struct judge_host *h, enum endpoint x);
+
+/* What an endpoint came out as, in the words of the table: "no worse", "worse", ... */
+const char *compare_decision(const struct verdict_endpoint *x);
