@@ -125,21 +125,40 @@ static void t_parts(double t, double nu, double *ret_tail, double *ret_centre)
 	}
 }
 
-/* From here on t differs from the normal by less than the expansions in 1/nu can tell (their next terms are below
- * 1e-12 for |t| < 8). */
-#define NU_LARGE 1e6
+/* From here on three terms of the expansions in 1/nu are better than the fraction, which loses digits as x nears 1. */
+#define NU_LARGE 1e5
+
+/* Beyond this the expansions no longer converge at NU_LARGE; the tail there is below 1e-80. */
+#define T_NEAR 20
+
+/* The z with the same tail as t: the series of Abramowitz and Stegun 26.7.5 turned round. */
+static double normal_of_t(double t, double nu)
+{
+	double t2 = t * t, r = 1 / nu;
+	double first = (t2 + 1) / 4;
+	double second = ((13 * t2 + 8) * t2 + 3) / 96;
+	double third = (((35 * t2 + 19) * t2 + 1) * t2 - 15) / 384;
+	return t - t * r * (first - r * (second - r * third));
+}
+
+/* Cornish and Fisher: Abramowitz and Stegun 26.7.5. */
+static double t_of_normal(double z, double nu)
+{
+	double z2 = z * z, r = 1 / nu;
+	double first = (z2 + 1) / 4;
+	double second = ((5 * z2 + 16) * z2 + 3) / 96;
+	double third = (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
+	return z + z * r * (first + r * (second + r * third));
+}
 
 double stats_t_cdf(double t, double nu)
 {
 	if (!(nu > 0) || isnan(t))
 		return NAN;
-	if (nu > NU_LARGE) {
-		/* Abramowitz and Stegun 26.7.5 turned round: the z that has the same tail. */
-		double t2 = t * t, z = t;
-		if (isfinite(nu) && t2 < 1e4)
-			z -= t * ((t2 + 1) / (4 * nu) - (13 * t2 * t2 + 8 * t2 + 3) / (96 * nu * nu));
-		return stats_normal_cdf(z);
-	}
+	if (isinf(t))
+		return t > 0;
+	if (nu > NU_LARGE)
+		return stats_normal_cdf(fabs(t) < T_NEAR ? normal_of_t(t, nu) : t);
 	double tail, centre;
 	t_parts(fabs(t), nu, &tail, &centre);
 	if (t == 0)
@@ -184,15 +203,10 @@ double stats_t_quantile(double p, double nu)
 	if (p == 0.5)
 		return 0;
 	double q = p < 0.5 ? p : 1 - p, t;
-	if (nu > NU_LARGE) {
-		/* Cornish-Fisher: Abramowitz and Stegun 26.7.5. */
-		double z = normal_upper(q), z2 = z * z;
-		t = z;
-		if (isfinite(nu))
-			t += z * ((z2 + 1) / (4 * nu) + (5 * z2 * z2 + 16 * z2 + 3) / (96 * nu * nu));
-	} else {
+	if (nu > NU_LARGE)
+		t = t_of_normal(normal_upper(q), nu);
+	else
 		t = t_upper(q, nu);
-	}
 	return p < 0.5 ? -t : t;
 }
 
@@ -340,7 +354,8 @@ static void pool_fill(struct pool *p, const double *a, size_t na, const double *
 /* Assignments whose sums round differently are the same to the test: counting a tie makes p larger, never smaller. */
 static bool as_extreme(double t, double observed)
 {
-	return t <= observed + 1e-9 * fmax(1, fabs(observed));
+	/* The first comparison is for an infinite t: no spread and no floor. */
+	return t <= observed || t <= observed + 1e-9 * fmax(1, fabs(observed));
 }
 
 /* Every choice of na out of n, in lexicographic order. */

@@ -14,7 +14,7 @@
  * NaN where nu is not above 0. Tails keep their relative accuracy below 0. */
 double stats_t_cdf(double t, double nu);
 /* Quantile of Student's t; 0 < p < 1, nu > 0 (infinite: the normal). NaN outside. Accurate to 1e-10 relative
- * (Newton's steps on stats_t_cdf's two parts; beyond nu = 1e6 Cornish-Fisher's expansion, 26.7.5). */
+ * (Newton's steps on stats_t_cdf's two parts; beyond nu = 1e5 Cornish and Fisher's expansion, 26.7.5). */
 double stats_t_quantile(double p, double nu);
 double stats_normal_cdf(double z);      /* by erfc */
 double stats_normal_quantile(double p); /* Newton's steps on erfc; NaN unless 0 < p < 1 */
