@@ -206,7 +206,9 @@ static void add_label(const struct canvas *c, unsigned x, double ns, void *targe
 	size_t len = (size_t)snprintf(label, sizeof(label), "%.0f %s", ns / size, unit);
 	size_t at = MARGIN + x > len / 2 ? MARGIN + x - len / 2 : 0;
 
-	if ((l->len > 0 && at < l->len + 2) || at + len > MARGIN + c->columns)
+	if (at + len > MARGIN + c->columns)
+		at = MARGIN + c->columns - len;
+	if (l->len > 0 && at < l->len + 2)
 		return;
 	memset(l->text + l->len, ' ', at - l->len);
 	memcpy(l->text + at, label, len);

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Owns the proof that agent/compare.c lets nothing be compared that may not be, and groups the rest right.
+ * Must not know recordings' bytes, nor how verdicts are reached. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agent/compare.h"
+#include "agent/table.h"
+#include "agent/to_json.h"
+
+#define FILES 12 /* three canaries, three controls, both kernels */
+
+struct fixture {
+	struct compare_file file[FILES];
+	struct judge_plan plan;
+	struct comparison c;
+	struct err e;
+};
+
+static void fill(struct compare_file *f, enum compare_group group, int host, int boot)
+{
+	static const char *const path[] = {"old.kpcp", "new.kpcp", "control-old.kpcp", "control-new.kpcp"};
+	struct recording_header *h = &f->header;
+	bool newer = group == GROUP_NEW;
+
+	f->path = path[group];
+	f->group = group;
+	snprintf(h->shape.probe, sizeof(h->shape.probe), "victim-4k-active/1");
+	snprintf(h->shape.layout, sizeof(h->shape.layout), HIST_LAYOUT);
+	h->shape.victims = 1;
+	h->shape.burst_pages = 128;
+	snprintf(h->host, sizeof(h->host), "%s-%d", group >= GROUP_CONTROL_OLD ? "control" : "canary", host);
+	snprintf(h->release, sizeof(h->release), newer ? "6.1-new" : "6.1-old");
+	snprintf(h->clocksource, sizeof(h->clocksource), "tsc");
+	h->build_id[0] = newer ? 2 : 1;
+	h->boot_id[0] = (uint8_t)boot;
+	h->cpus = 4;
+	h->pcp_batch_scale_max = newer ? 5 : -1;
+	h->storms_planned = 30;
+	summary_init(&f->sum, h);
+	f->sum.storms = 30;
+	f->sum.exit_pages = 30000;
+	f->sum.exit_ns = 3000000000;
+	for (int i = 0; i < 12000; i++)
+		hist_add(&f->sum.response, 1000000 + (uint64_t)i * 100 + (uint64_t)boot);
+	for (int x = 0; x < ENDPOINT_COUNT; x++) {
+		/* Hosts and kernels differ by half a per cent. */
+		f->sum.y[x] = -6 + 0.005 * host + (newer ? 0.005 : 0);
+		f->sum.samples[x] = x == ENDPOINT_EXIT ? 30 : 12000;
+	}
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	for (int host = 0; host < 3; host++) /* hosts backwards: the order must not matter */
+		for (int g = 0; g < GROUP_COUNT; g++)
+			fill(&f->file[host * 4 + g], (enum compare_group)g, 3 - host, host * 4 + g + 1);
+	f->plan = judge_plan_default;
+	f->plan.canaries = f->plan.controls = 3;
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	comparison_free(&f->c);
+	free(f);
+	return 0;
+}
+
+static int run(struct fixture *f, size_t n)
+{
+	return compare(f->file, n, &f->plan, NULL, &f->c, &f->e);
+}
+
+static void test_promote(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(run(f, FILES), 0);
+	assert_int_equal(f->c.verdict.kind, VERDICT_PROMOTE);
+	assert_int_equal(f->c.n_hosts, 6);
+	assert_string_equal(f->c.host[0].name, "canary-1");
+	assert_string_equal(f->c.host[5].name, "control-3");
+	assert_true(f->c.host[5].control);
+	assert_int_equal(f->c.host[5].n_old, 1);
+	assert_int_equal(f->c.host[5].n_new, 1);
+	assert_float_equal(compare_difference(&f->c.host[0], ENDPOINT_P99), 0.005, 1e-12);
+	assert_int_equal(f->c.arm[GROUP_NEW].hosts, 3);
+	assert_int_equal(f->c.arm[GROUP_NEW].response.count, 36000);
+	assert_int_equal(f->c.arm[GROUP_CONTROL_NEW].storms, 90);
+	assert_string_equal(compare_decision(&f->c.verdict.endpoint[ENDPOINT_P99]), "no worse");
+}
+
+static void test_missing_hosts_hold(void **state)
+{
+	struct fixture *f = *state;
+
+	/* Host 1's new recording never came. */
+	f->file[9] = f->file[11];
+	assert_int_equal(run(f, 11), 0);
+	assert_int_equal(f->c.verdict.kind, VERDICT_HOLD);
+	assert_true(isnan(compare_difference(&f->c.host[0], ENDPOINT_P99)));
+}
+
+/* One change to the last new canary or to another file, and what the refusal must say. */
+static void refuses(struct fixture *f, const char *message)
+{
+	memset(&f->e, 0, sizeof(f->e));
+	assert_int_equal(run(f, FILES), -EINVAL);
+	if (!strstr(f->e.text, message))
+		fail_msg("\"%s\" does not say \"%s\"", f->e.text, message);
+}
+
+static void test_refuses_other_shapes(void **state)
+{
+	struct fixture *f = *state;
+
+	f->file[9].header.shape.burst_pages = 256;
+	refuses(f, "old.kpcp and new.kpcp cannot be compared");
+	assert_non_null(strstr(f->e.text, "128"));
+	assert_non_null(strstr(f->e.text, "256"));
+	f->file[9].header.shape.burst_pages = 128;
+	snprintf(f->file[7].header.shape.probe, 32, "victim-thp/1");
+	refuses(f, "old.kpcp and control-new.kpcp cannot be compared");
+	assert_non_null(strstr(f->e.text, "victim-thp/1"));
+}
+
+static void test_refuses_mixed_kernels(void **state)
+{
+	struct fixture *f = *state;
+	struct recording_header *canary = &f->file[9].header, *control = &f->file[11].header, *old = &f->file[8].header;
+
+	snprintf(canary->release, sizeof(canary->release), "6.1-newer");
+	refuses(f,
+		"one new kernel, but the first ran 6.1-new (build-id 020000000000, pcp_batch_scale_max 5), the second "
+		"6.1-newer");
+	snprintf(canary->release, sizeof(canary->release), "6.1-new");
+	canary->build_id[19] = 1;
+	refuses(f, "one new kernel");
+	canary->build_id[19] = 0;
+	canary->pcp_batch_scale_max = 0;
+	refuses(f, "pcp_batch_scale_max 0");
+	canary->pcp_batch_scale_max = 5;
+	old->build_id[0] = 7;
+	refuses(f, "one old kernel");
+	old->build_id[0] = 1;
+	control->build_id[0] = 2;
+	refuses(f, "controls must stay on the canaries' old kernel");
+	control->build_id[0] = 0; /* shows none: its release is the old kernel's */
+	assert_int_equal(run(f, FILES), 0);
+}
+
+static void test_refuses_wrong_hosts(void **state)
+{
+	struct fixture *f = *state;
+	struct recording_header *h = &f->file[9].header;
+
+	h->boot_id[0] = f->file[0].header.boot_id[0];
+	refuses(f, "of the same boot (boot id 01000000-");
+	h->boot_id[0] = 99;
+	snprintf(h->clocksource, sizeof(h->clocksource), "hpet");
+	refuses(f, "two clocks, tsc and hpet");
+	snprintf(h->clocksource, sizeof(h->clocksource), "tsc");
+	h->cpus = 3;
+	refuses(f, "4 CPUs online, then 3");
+	h->cpus = 4;
+	snprintf(f->file[10].header.host, RECORDING_NAME_MAX, "canary-1");
+	refuses(f, "both a canary and a control");
+}
+
+static void test_refuses_too_many_boots(void **state)
+{
+	static struct compare_file file[JUDGE_BOOTS_MAX + 1];
+	struct fixture *f = *state;
+
+	for (int i = 0; i <= JUDGE_BOOTS_MAX; i++)
+		fill(&file[i], GROUP_OLD, 1, i + 1);
+	assert_int_equal(compare(file, JUDGE_BOOTS_MAX + 1, &f->plan, NULL, &f->c, &f->e), -EINVAL);
+	assert_non_null(strstr(f->e.text, "boots of host canary-1"));
+}
+
+static void test_decisions(void **state)
+{
+	struct verdict_endpoint x = {0};
+
+	(void)state;
+	assert_string_equal(compare_decision(&x), "not judged");
+	x.judged = true;
+	assert_string_equal(compare_decision(&x), "no estimate");
+	x.estimated = true;
+	x.upper = NAN;
+	assert_string_equal(compare_decision(&x), "estimate only");
+	x.upper = 1.5;
+	assert_string_equal(compare_decision(&x), "undecided");
+	x.rolls_back = true;
+	assert_string_equal(compare_decision(&x), "worse");
+}
+
+/* NaN and missing arms are null, never a number and never a broken text; the same input gives the same bytes. */
+static void test_json_without_data(void **state)
+{
+	struct fixture *f = *state;
+	_cleanup_(buf_free) struct buf one = BUF_INIT(1 << 20), two = BUF_INIT(1 << 20), table = BUF_INIT(1 << 20);
+
+	f->file[1].sum.y[ENDPOINT_P99] = NAN;
+	f->plan.seed = UINT64_MAX;
+	assert_int_equal(run(f, 2), 0);
+	assert_int_equal(f->c.verdict.kind, VERDICT_HOLD);
+	assert_int_equal(to_json_comparison(&one, &f->c, &f->e), 0);
+	assert_int_equal(to_json_comparison(&two, &f->c, &f->e), 0);
+	assert_string_equal(one.data, two.data);
+	assert_null(strstr(one.data, "nan"));
+	assert_non_null(strstr(one.data, "\"p99\": null"));
+	assert_non_null(strstr(one.data, "\"seed\": \"18446744073709551615\""));
+	assert_int_equal(table_comparison(&table, &f->c, &f->e), 0);
+	assert_int_equal(table_verdict(&table, &f->c, false, &f->e), 0);
+	assert_null(strstr(table.data, "nan"));
+	assert_non_null(strstr(table.data, "There are no controls"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(test_promote, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_missing_hosts_hold, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_refuses_other_shapes, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_refuses_mixed_kernels, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_refuses_wrong_hosts, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_refuses_too_many_boots, set_up, tear_down),
+	    cmocka_unit_test(test_decisions),
+	    cmocka_unit_test_setup_teardown(test_json_without_data, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
+}
