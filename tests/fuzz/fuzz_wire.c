@@ -99,7 +99,7 @@ static void mend(uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* On the heap and no larger than the input, so that a read behind its end is seen. */
-	uint8_t *copy = malloc(size ? size : 1);
+	uint8_t *copy = calloc(1, size ? size : 1);
 	require(copy != NULL);
 	if (size > 0)
 		memcpy(copy, data, size);

@@ -34,13 +34,16 @@ static double uniform(void)
 
 static double normal(void)
 {
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
+	/* One after the other: the order within an expression is the compiler's. */
+	double radius = sqrt(-2 * log(uniform())), angle = 2 * M_PI * uniform();
+	return radius * cos(angle);
 }
 
 /* Any magnitude is as likely as any other, both ends of the range included. */
 static uint64_t any_value(void)
 {
-	return rng() >> (rng() % 64);
+	unsigned shift = (unsigned)(rng() % 64);
+	return rng() >> shift;
 }
 
 static void assert_valid(const struct hist *h)

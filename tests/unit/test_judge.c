@@ -32,7 +32,9 @@ static double uniform(void)
 
 static double normal(void)
 {
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
+	/* One after the other: the order within an expression is the compiler's. */
+	double radius = sqrt(-2 * log(uniform())), angle = 2 * M_PI * uniform();
+	return radius * cos(angle);
 }
 
 /* ---- campaigns ---- */
@@ -313,33 +315,33 @@ static void test_boots_and_storms(void **state)
 	assert_true(v.endpoint[0].estimated && v.endpoint[0].upper > 1 && !v.endpoint[0].promotes);
 }
 
+/* Whatever the value, the reason names host, slot, boot, endpoint, and how many samples of how many. */
+static void check_bad_value(const struct judge_plan *p, size_t host, int slot, int x, double y)
+{
+	size_t n = fill(p, 0, 0, ones);
+	struct judge_host *h = &hosts[host];
+	struct judge_boot *arm = slot & 1 ? h->new_boot : h->old_boot;
+	arm[slot / 2].y[x] = y;
+	arm[slot / 2].samples[x] = 412;
+	run(p, n);
+	static const char *const slots[2][2] = {{"old kernel", "new kernel"}, {"first slot", "second slot"}};
+	char want[256];
+	snprintf(want, sizeof(want), "%.64s, %s, boot %d: %s has no value (412 samples of %llu", h->name,
+		 slots[h->control][slot & 1], slot / 2 + 1, endpoint_name(x), (unsigned long long)p->min_samples[x]);
+	expect(VERDICT_HOLD, want);
+}
+
 static void test_values(void **state)
 {
 	(void)state;
 	struct judge_plan p = plan_of(3, 3, 2);
 	const double bad[] = {NAN, INFINITY, -INFINITY, 1e300, -1e300, -101};
 	size_t n = p.canaries + p.controls;
-	for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++) {
-		for (size_t i = 0; i < n; i++) {
-			for (int slot = 0; slot < 4; slot++) {
-				for (int x = 0; x < ENDPOINT_COUNT; x++) {
-					fill(&p, 0, 0, ones);
-					struct judge_boot *arm = slot & 1 ? hosts[i].new_boot : hosts[i].old_boot;
-					arm[slot / 2].y[x] = bad[k];
-					arm[slot / 2].samples[x] = 412;
-					run(&p, n);
-					char want[200];
-					snprintf(want, sizeof(want),
-						 "%s, %s, boot %d: %s has no value (412 samples of %llu", hosts[i].name,
-						 hosts[i].control ? slot & 1 ? "second slot" : "first slot"
-						 : slot & 1       ? "new kernel"
-								  : "old kernel",
-						 slot / 2 + 1, endpoint_name(x), (unsigned long long)p.min_samples[x]);
-					expect(VERDICT_HOLD, want);
-				}
-			}
-		}
-	}
+	for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++)
+		for (size_t i = 0; i < n; i++)
+			for (int slot = 0; slot < 4; slot++)
+				for (int x = 0; x < ENDPOINT_COUNT; x++)
+					check_bad_value(&p, i, slot, x, bad[k]);
 	show();
 	fill(&p, 0, 0, ones);
 	hosts[0].new_boot[1].samples[ENDPOINT_P999] = 9999;
@@ -460,7 +462,8 @@ static void assert_same_verdict(const struct verdict *a, const struct verdict *b
 /* Small rosters of any outcome, so that properties meet all three verdicts. */
 static size_t random_campaign(struct judge_plan *p)
 {
-	*p = plan_of(2 + (uint32_t)(rng() % 4), 2 + (uint32_t)(rng() % 4), 1 + (uint32_t)(rng() % 3));
+	uint32_t k = 2 + (uint32_t)(rng() % 4), m = 2 + (uint32_t)(rng() % 4), boots = 1 + (uint32_t)(rng() % 3);
+	*p = plan_of(k, m, boots);
 	p->welch_alone = rng() % 2;
 	double ratio[ENDPOINT_COUNT];
 	for (int x = 0; x < ENDPOINT_COUNT; x++) {
@@ -501,7 +504,7 @@ static void test_order_of_hosts(void **state)
 	assert_true(kinds[0] > 20 && kinds[1] > 20 && kinds[2] > 20);
 }
 
-static void leave_out(size_t *n)
+static void leave_out(const struct judge_plan *p, size_t *n)
 {
 	size_t i = rng() % *n;
 	struct judge_host *h = &hosts[i];
@@ -519,10 +522,10 @@ static void leave_out(size_t *n)
 		arm[b] = arm[--*boots];
 		break;
 	case 2:
-		arm[b].storms -= 1 + (uint32_t)(rng() % arm[b].storms);
+		arm[b].storms = (uint32_t)(rng() % p->storms);
 		break;
 	case 3:
-		arm[b].samples[0] -= 1 + rng() % arm[b].samples[0];
+		arm[b].samples[0] = rng() % p->min_samples[0];
 		break;
 	default:
 		arm[b].y[0] = NAN;
@@ -544,7 +547,7 @@ static void test_leaving_out_never_promotes(void **state)
 			n = whole;
 			memcpy(hosts, kept, n * sizeof(hosts[0]));
 			for (uint64_t times = 1 + rng() % 3; times > 0 && n > 0; times--)
-				leave_out(&n);
+				leave_out(&p, &n);
 			run(&p, n);
 			assert_int_equal(v.kind, VERDICT_HOLD);
 			tried++;

@@ -32,7 +32,9 @@ static double uniform(void)
 
 static double normal(void)
 {
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
+	/* One after the other: the order within an expression is the compiler's. */
+	double radius = sqrt(-2 * log(uniform())), angle = 2 * M_PI * uniform();
+	return radius * cos(angle);
 }
 
 #define TOLERANCE               1e-10

@@ -156,15 +156,21 @@ static void put_end(struct bytes *x, uint64_t storms)
 
 static void random_storm(struct recording_storm *s, uint32_t index)
 {
-	*s = (struct recording_storm){.index = index,
-				      .exit_ns = rng() % 86400000000000ull,
-				      .exit_pages = rng() >> 20,
-				      .missed = rng() >> (16 + rng() % 40)};
+	/* One draw a statement: the order within an initialiser is the compiler's. */
+	*s = (struct recording_storm){.index = index};
+	s->exit_ns = rng() % 86400000000000ull;
+	s->exit_pages = rng() >> 20;
+	s->missed = rng() >> 16;
+	s->missed >>= rng() % 40;
 	hist_init(&s->response);
 	hist_init(&s->service);
 	unsigned n = (unsigned)(rng() % 400);
 	for (unsigned i = 0; i < n; i++) {
-		uint64_t ns = rng() % 8 ? 1000 + rng() % 50000 : rng() >> (rng() % 64);
+		uint64_t ns = 1000 + rng() % 50000;
+		if (rng() % 8 == 0) {
+			ns = rng();
+			ns >>= rng() % 64;
+		}
 		hist_add(&s->response, ns);
 		hist_add(&s->service, ns / 2);
 	}
