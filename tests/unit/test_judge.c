@@ -12,108 +12,11 @@
 #include <errno.h>
 #include <math.h>
 
+#include "judge_campaign.h"
 #include "lib/core/judge.h"
+#include "rng.h"
 
 #define SEED 0x6a756467u
-
-static uint64_t rng_state;
-static uint64_t rng(void)
-{
-	uint64_t z = rng_state += 0x9e3779b97f4a7c15ull;
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
-}
-
-static double uniform(void)
-{
-	return ((double)(rng() >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	/* One after the other: the order within an expression is the compiler's. */
-	double radius = sqrt(-2 * log(uniform())), angle = 2 * M_PI * uniform();
-	return radius * cos(angle);
-}
-
-/* ---- campaigns ---- */
-
-static struct judge_host hosts[JUDGE_HOSTS_MAX];
-static struct verdict v;
-
-static struct judge_plan plan_of(uint32_t canaries, uint32_t controls, uint32_t boots)
-{
-	struct judge_plan p = judge_plan_default;
-	p.canaries = canaries;
-	p.controls = controls;
-	p.boots = boots;
-	return p;
-}
-
-/* Hosts whose boots differ by boot_sd, whose new kernel differs by host_sd, and canaries slower by ratio[]. */
-static size_t fill(const struct judge_plan *p, double boot_sd, double host_sd, const double ratio[ENDPOINT_COUNT])
-{
-	size_t n = p->canaries + p->controls;
-	memset(hosts, 0, n * sizeof(hosts[0]));
-	for (size_t i = 0; i < n; i++) {
-		struct judge_host *h = &hosts[i];
-		h->control = i >= p->canaries;
-		snprintf(h->name, sizeof(h->name), "%s-%zu", h->control ? "ctl" : "can",
-			 h->control ? i - p->canaries : i);
-		h->n_old = h->n_new = p->boots;
-		for (int x = 0; x < ENDPOINT_COUNT; x++) {
-			double d = host_sd * normal() + (h->control ? 0 : log(ratio[x]));
-			for (uint32_t b = 0; b < 2 * p->boots; b++) {
-				struct judge_boot *boot = b < p->boots ? &h->old_boot[b] : &h->new_boot[b - p->boots];
-				boot->y[x] = log(1e-3) + boot_sd * normal() + (b < p->boots ? 0 : d);
-				boot->samples[x] = p->min_samples[x];
-				boot->storms = p->storms;
-			}
-		}
-	}
-	return n;
-}
-
-static const double ones[ENDPOINT_COUNT] = {1, 1, 1};
-
-static void run(const struct judge_plan *p, size_t n)
-{
-	struct err e = {0};
-	if (judge(p, hosts, n, &v, &e) < 0)
-		fail_msg("%s", e.text);
-	assert_true(v.n_reasons > 0 && v.n_reasons <= JUDGE_REASONS_MAX);
-	for (uint32_t i = 0; i < v.n_reasons; i++) {
-		size_t len = strnlen(v.reason[i], JUDGE_REASON_MAX);
-		/* Whole sentences, none cut. */
-		if (len < 10 || len >= JUDGE_REASON_MAX - 1 || v.reason[i][len - 1] != '.')
-			fail_msg("reason \"%s\"", v.reason[i]);
-	}
-}
-
-static bool said(const char *word)
-{
-	for (uint32_t i = 0; i < v.n_reasons; i++)
-		if (strstr(v.reason[i], word))
-			return true;
-	return false;
-}
-
-static void show(void)
-{
-	print_message("%s\n", verdict_name(v.kind));
-	for (uint32_t i = 0; i < v.n_reasons; i++)
-		print_message("  %s\n", v.reason[i]);
-}
-
-static void expect_(enum verdict_kind kind, const char *first, int line)
-{
-	if (v.kind == kind && strstr(v.reason[0], first))
-		return;
-	show();
-	fail_msg("line %d: wanted %s, first reason with \"%s\"", line, verdict_name(kind), first);
-}
-#define expect(kind, first) expect_(kind, first, __LINE__)
 
 /* ---- the three verdicts ---- */
 

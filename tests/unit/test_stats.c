@@ -13,29 +13,9 @@
 #include <math.h>
 
 #include "lib/core/stats.h"
+#include "rng.h"
 
 #define SEED 0x73746174u
-
-static uint64_t rng_state;
-static uint64_t rng(void)
-{
-	uint64_t z = rng_state += 0x9e3779b97f4a7c15ull;
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
-}
-
-static double uniform(void)
-{
-	return ((double)(rng() >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	/* One after the other: the order within an expression is the compiler's. */
-	double radius = sqrt(-2 * log(uniform())), angle = 2 * M_PI * uniform();
-	return radius * cos(angle);
-}
 
 #define TOLERANCE               1e-10
 #define assert_close(got, want) assert_close_((got), (want), TOLERANCE, __LINE__)
