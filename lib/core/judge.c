@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,30 +54,38 @@ struct work {
 	struct verdict *v;
 };
 
-static void say(struct verdict *v, const char *fmt, ...) printf_like(2, 3);
-static void say(struct verdict *v, const char *fmt, ...)
+static void add_reason(struct verdict *v, const char *text)
 {
 	if (v->n_reasons >= JUDGE_REASONS_MAX)
 		return;
-	va_list args;
-	va_start(args, fmt);
-	vsnprintf(v->reason[v->n_reasons++], JUDGE_REASON_MAX, fmt, args);
-	va_end(args);
+	char *reason = v->reason[v->n_reasons++];
+	size_t len = strnlen(text, JUDGE_REASON_MAX - 1);
+	memcpy(reason, text, len);
+	reason[len] = '\0';
 }
 
-static void defect(struct work *w, const char *fmt, ...) printf_like(2, 3);
-static void defect(struct work *w, const char *fmt, ...)
+static void add_defect(struct work *w, const char *text)
 {
 	w->defects++;
-	if (w->v->n_reasons >= JUDGE_REASONS_MAX - REASONS_KEPT - 1) {
+	if (w->v->n_reasons >= JUDGE_REASONS_MAX - REASONS_KEPT - 1)
 		w->unsaid++;
-		return;
-	}
-	va_list args;
-	va_start(args, fmt);
-	vsnprintf(w->v->reason[w->v->n_reasons++], JUDGE_REASON_MAX, fmt, args);
-	va_end(args);
+	else
+		add_reason(w->v, text);
 }
+
+/* Sentences are put together where all bounded texts are, in a struct err: core itself knows no stdio. */
+#define say(v, ...)                                  \
+	do {                                         \
+		struct err text;                     \
+		err_set(&text, EINVAL, __VA_ARGS__); \
+		add_reason(v, text.text);            \
+	} while (0)
+#define defect(w, ...)                               \
+	do {                                         \
+		struct err text;                     \
+		err_set(&text, EINVAL, __VA_ARGS__); \
+		add_defect(w, text.text);            \
+	} while (0)
 
 /* ---- arguments ---- */
 
@@ -171,25 +177,39 @@ static int compare_hosts(const void *pa, const void *pb)
 
 /* ---- roster and data against the plan ---- */
 
+/* Appends ", name" while it fits with the dots that stand for the rest. */
+static void list_name(char *list, size_t size, const char *name)
+{
+	const char *dots = ", ...";
+	size_t len = strlen(list), need = strlen(name) + (len ? 2 : 0);
+	if (len >= 3 && strcmp(list + len - 3, "...") == 0)
+		return;
+	bool fits = len + need + strlen(dots) < size;
+	if (!fits)
+		name = "...";
+	if (len) {
+		memcpy(list + len, ", ", 2);
+		len += 2;
+	}
+	memcpy(list + len, name, strlen(name) + 1);
+}
+
 static void check_count(struct work *w, bool control, uint32_t planned)
 {
-	char names[160] = "none";
-	size_t len = 0;
+	char names[160] = "";
 	uint32_t came = 0;
 	for (size_t i = 0; i < w->n; i++) {
 		if (w->host[i]->control != control)
 			continue;
 		came++;
-		int k = snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "", w->host[i]->name);
-		if (k > 0)
-			len = len + (size_t)k < sizeof(names) ? len + (size_t)k : sizeof(names) - 1;
+		list_name(names, sizeof(names), w->host[i]->name);
 	}
 	if (came == planned)
 		return;
-	defect(w, "%" PRIu32 " %s came, the plan has %" PRIu32 ": %s (came: %s%s).", came,
+	defect(w, "%" PRIu32 " %s came, the plan has %" PRIu32 ": %s (came: %s).", came,
 	       control ? "controls" : "canaries", planned,
-	       came < planned ? "find out what became of the others" : "leave none out, make a new plan", names,
-	       len == sizeof(names) - 1 ? "..." : "");
+	       came < planned ? "find out what became of the others" : "leave none out, make a new plan",
+	       came ? names : "none");
 }
 
 static void check_names(struct work *w)

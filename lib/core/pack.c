@@ -5,24 +5,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-int pack_damaged(struct err *e, size_t at, const char *fmt, ...)
-{
-	char what[512];
-	va_list args;
-	va_start(args, fmt);
-	vsnprintf(what, sizeof(what), fmt, args);
-	va_end(args);
-	return err_set(e, EBADMSG,
-		       "byte %zu: %s; the recording is damaged: copy it again from its host, or record again", at,
-		       what);
-}
-
 /* What is wrong with a text; NULL when it can be stored and shown in messages. */
-static const char *text_fault(const char *s, size_t size, const struct pack_field *f, char hex[8])
+static const char *text_fault(const char *s, size_t size, const struct pack_field *f, char hex[5])
 {
 	size_t len = strnlen(s, size);
 	if (len == size && len > f->max)
@@ -32,7 +18,10 @@ static const char *text_fault(const char *s, size_t size, const struct pack_fiel
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)s[i];
 		if (c < 0x20 || c > 0x7e) {
-			snprintf(hex, 8, "0x%02x", c);
+			hex[0] = '0';
+			hex[1] = 'x';
+			hex[2] = "0123456789abcdef"[c >> 4];
+			hex[3] = "0123456789abcdef"[c & 15];
 			return "has an unprintable byte";
 		}
 	}
@@ -91,7 +80,7 @@ static int put_field(struct pack_out *w, const struct pack_field *f, const void 
 	const char *p = (const char *)base + f->offset;
 	switch (f->kind) {
 	case PACK_TEXT: {
-		char hex[8] = "";
+		char hex[5] = "";
 		const char *fault = text_fault(p, f->size, f, hex);
 		if (fault)
 			return err_set(e, EINVAL, "%s %s%s%s; nothing was written", f->name, fault, *hex ? " " : "",
@@ -191,9 +180,7 @@ static int get_text(struct pack_in *d, const struct pack_field *f, char *ret, st
 {
 	size_t at = d->at;
 	uint64_t len;
-	char what[64];
-	snprintf(what, sizeof(what), "length of %s", f->name);
-	int r = pack_get_varint(d, what, f->min, f->max, &len, e);
+	int r = pack_get_varint(d, f->length_name, f->min, f->max, &len, e);
 	if (r == 0)
 		r = pack_get_bytes(d, f->name, ret, len, e);
 	if (r < 0)
@@ -201,7 +188,7 @@ static int get_text(struct pack_in *d, const struct pack_field *f, char *ret, st
 	memset(ret + len, 0, f->size - len);
 	if (strlen(ret) != len)
 		return pack_damaged(e, at, "%s has a 0 byte inside", f->name);
-	char hex[8] = "";
+	char hex[5] = "";
 	const char *fault = text_fault(ret, f->size, f, hex);
 	if (fault)
 		return pack_damaged(e, at, "%s %s%s%s", f->name, fault, *hex ? " " : "", hex);

@@ -3,6 +3,7 @@
  * Must not know which fields there are, nor frames and checksums; no other file uses it. */
 #pragma once
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@ enum pack_kind { PACK_TEXT, PACK_BYTES, PACK_U32, PACK_U64, PACK_SCALE };
 
 struct pack_field {
 	const char *name;
+	const char *length_name; /* "length of <name>", for messages on texts */
 	enum pack_kind kind;
 	size_t offset;
 	size_t size;
@@ -25,9 +27,10 @@ struct pack_field {
 };
 
 /* The row of a member of struct type. */
-#define PACK_FIELD(type, member, kind, min, max)                                                              \
-	{                                                                                                     \
-#member, kind, offsetof(struct type, member), sizeof(((struct type *)NULL)->member), min, max \
+#define PACK_FIELD(type, member, kind, min, max)                                    \
+	{                                                                           \
+#member, "length of " #member, kind, offsetof(struct type, member), \
+		    sizeof(((struct type *)NULL)->member), min, max                 \
 	}
 #define PACK_FIELD_TEXT(type, member, min) \
 	PACK_FIELD(type, member, PACK_TEXT, min, sizeof(((struct type *)NULL)->member) - 1)
@@ -64,5 +67,8 @@ int must_check pack_get_fields(struct pack_in *d, const struct pack_field *f, si
 /* Whether everything was read. */
 int must_check pack_get_end(const struct pack_in *d, struct err *e);
 
-/* Sets -EBADMSG, "byte N: <what>; <what to do>". */
-int pack_damaged(struct err *e, size_t at, const char *fmt, ...) printf_like(3, 4);
+/* Sets -EBADMSG, "byte N: <what>; <what to do>". what is a literal, with its arguments behind it. */
+#define pack_damaged(e, at, what, ...)                                                                            \
+	err_set(e, EBADMSG,                                                                                       \
+		"byte %zu: " what "; the recording is damaged: copy it again from its host, or record again", at, \
+		##__VA_ARGS__)

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define NS_PER_S 1e9
@@ -35,8 +34,9 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
 void summary_init(struct summary *s, const struct recording_header *h)
 {
 	memset(s, 0, sizeof(*s));
-	snprintf(s->host, sizeof(s->host), "%.*s", (int)sizeof(h->host), h->host);
-	snprintf(s->release, sizeof(s->release), "%.*s", (int)sizeof(h->release), h->release);
+	/* Same sizes; the last byte stays 0 whatever the header holds. */
+	memcpy(s->host, h->host, sizeof(s->host) - 1);
+	memcpy(s->release, h->release, sizeof(s->release) - 1);
 	memcpy(s->boot_id, h->boot_id, sizeof(s->boot_id));
 	memcpy(s->build_id, h->build_id, sizeof(s->build_id));
 	hist_init(&s->response);
