@@ -182,15 +182,15 @@ int layout_memory(const struct layout_want *w, const struct host *h, const struc
 	if (w->process_bytes == 0 && process < PROCESS_LEAST)
 		process = PROCESS_LEAST;
 	if (victims > usable || process > (usable - victims) / processes)
-		return err_set(
-		    e, ENOMEM,
-		    "not enough memory: %u victim%s need %llu MiB each (%llu pages), the storm %u x %llu MiB, "
-		    "and %.0f%% of the %llu MiB available is %llu MiB; use a smaller --storm, --burst or "
-		    "--window, a longer --period, or a larger --max-memory-share",
-		    ret->n_victims, ret->n_victims == 1 ? "" : "s",
-		    (unsigned long long)mib_up(ret->region_pages * page_bytes), (unsigned long long)ret->region_pages,
-		    processes, (unsigned long long)mib_up(process), w->memory_share * 100,
-		    (unsigned long long)(h->available_kib >> 10), (unsigned long long)(usable >> 20));
+		return err_set(e, ENOMEM,
+			       "not enough memory: %u victim%s %llu MiB each (%llu pages), the storm %u x %llu MiB, "
+			       "and %.0f%% of the %llu MiB available is %llu MiB; use a smaller --storm, --burst or "
+			       "--window, a longer --period, or a larger --max-memory-share",
+			       ret->n_victims, ret->n_victims == 1 ? "" : "s",
+			       (unsigned long long)mib_up(ret->region_pages * page_bytes),
+			       (unsigned long long)ret->region_pages, processes, (unsigned long long)mib_up(process),
+			       w->memory_share * 100, (unsigned long long)(h->available_kib >> 10),
+			       (unsigned long long)(usable >> 20));
 	if (process < page_bytes)
 		return err_set(e, EINVAL, "--storm: a process of %llu bytes has not even one page of %llu",
 			       (unsigned long long)process, (unsigned long long)page_bytes);
