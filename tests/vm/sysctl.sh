@@ -39,7 +39,7 @@ refuses() { # VALUE: EINVAL, and nothing changed
 case ${1-} in
 absent)
     [[ ! -e $file ]] || fail "$file exists in $(uname -r), a kernel without the series"
-    echo "sysctl: vm.pcp_batch_scale_max is absent, as it must be in $(uname -r)"
+    echo "## sysctl: vm.pcp_batch_scale_max is absent, as it must be in $(uname -r)"
     ;;
 present)
     [[ -e $file ]] || fail "$file is missing in $(uname -r); was the series applied to it?"
@@ -49,7 +49,7 @@ present)
     # The last two would be 5 if they were cut to 32 bits or at the first character that is no digit.
     for value in -1 7 x 4294967301 5x; do refuses "$value"; done
     accepts "$default"
-    echo "sysctl: vm.pcp_batch_scale_max reads $default, takes 0 to 6, refuses -1, 7, x, 4294967301 and 5x with EINVAL"
+    echo "## sysctl: vm.pcp_batch_scale_max reads $default, takes 0 to 6, refuses -1, 7, x, 4294967301 and 5x with EINVAL"
     ;;
 *) fail "usage: sysctl.sh present [DEFAULT] | absent" ;;
 esac
