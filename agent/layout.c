@@ -186,7 +186,7 @@ int layout_memory(const struct layout_want *w, const struct host *h, const struc
 			       "not enough memory: %u victim%s %llu MiB each (%llu pages), the storm %u x %llu MiB, "
 			       "and %.0f%% of the %llu MiB available is %llu MiB; use a smaller --storm, --burst or "
 			       "--window, a longer --period, or a larger --max-memory-share",
-			       ret->n_victims, ret->n_victims == 1 ? "" : "s",
+			       ret->n_victims, ret->n_victims == 1 ? " needs" : "s need",
 			       (unsigned long long)mib_up(ret->region_pages * page_bytes),
 			       (unsigned long long)ret->region_pages, processes, (unsigned long long)mib_up(process),
 			       w->memory_share * 100, (unsigned long long)(h->available_kib >> 10),

@@ -82,10 +82,9 @@ recorder_of() {
 
 # until_true SECONDS COMMAND...
 until_true() {
-    local i
-    for ((i = 0; i < $1 * 10; i++)); do
-        if "${@:2}"; then return 0; fi
+    local deadline=$((SECONDS + $1))
+    until "${@:2}"; do
+        [ "$SECONDS" -lt "$deadline" ] || return 1
         sleep 0.1
     done
-    return 1
 }
