@@ -154,13 +154,14 @@ part_has_storms() { [ -f "$OUT.part" ] && [ "$(stat -c %s "$OUT.part")" -gt 600 
 }
 
 @test "SIGKILL of the recorder takes its processes with it" {
+    # A long lead-in: most of the time there is a storm that waits for its death.
     set -m
-    record "$OUT" --storms 5000 2>err &
+    record "$OUT" --storms 5000 --lead 3s 2>err &
     pid=$!
     set +m
-    until_true 60 part_has_storms
-    main=$(recorder_of "$OUT" "$pid")
-    kill -KILL "$main"
+    all_there() { [ "$(processes_of "$OUT" | wc -l)" -ge 4 ]; } # itself, a victim, a storm of two
+    until_true 60 all_there
+    kill -KILL "$(recorder_of "$OUT" "$pid")"
     wait "$pid" || :
     gone() { [ -z "$(processes_of "$OUT")" ]; }
     until_true 30 gone
