@@ -76,9 +76,7 @@ static int start_victims(struct round *r, struct err *e)
 	const struct layout *l = r->c->layout;
 
 	for (uint32_t i = 0; i < l->n_victims; i++) {
-		/* Unequal phases: victims shall not all fault at the same moment. */
-		uint64_t phase = next_random(&r->random) % l->period_ns;
-		int ret = victim_start(&r->victim[i], l, i, phase, r->c->sys, e);
+		int ret = victim_start(&r->victim[i], l, i, r->c->sys, e);
 
 		if (ret < 0)
 			return ret;
@@ -101,8 +99,10 @@ static int measure(struct round *r, uint64_t *ret_kill_ns, uint64_t *ret_gone_ns
 	uint64_t kill_at = start + l->lead_ns + next_random(&r->random) % l->period_ns;
 	int ret;
 
+	/* Victims shall not all fault at the same moment; and how their slots lie to each other decides how long they
+	 * wait for each other, so it is drawn anew for each storm: one draw would mark the whole recording. */
 	for (uint32_t i = 0; i < r->n; i++)
-		if ((ret = victim_go(&r->victim[i], start, e)) < 0)
+		if ((ret = victim_go(&r->victim[i], start + next_random(&r->random) % l->period_ns, e)) < 0)
 			return ret;
 	while (s->now_ns(s) < kill_at)
 		if (s->sleep_until(s, kill_at) < 0 && (ret = interrupted(r, e)) < 0)

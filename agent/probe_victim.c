@@ -44,7 +44,6 @@ struct self {
 	const struct sys *s;
 	struct victim_area *area;
 	unsigned cpu, other_cpu;
-	uint64_t phase_ns;
 	volatile char *region;
 	uint64_t next_page;
 	int command;
@@ -70,7 +69,7 @@ static void burst(struct self *v)
 static uint32_t paced_loop(struct self *v)
 {
 	struct victim_area *a = v->area;
-	uint64_t first = a->start_ns + v->phase_ns;
+	uint64_t first = a->start_ns;
 
 	for (uint64_t k = 0;; k++) {
 		uint64_t intended = first + k * v->l->period_ns;
@@ -171,15 +170,13 @@ static _Noreturn void victim_main(struct self *v, pid_t parent)
 	_exit(0);
 }
 
-int victim_start(struct victim *v, const struct layout *l, uint32_t i, uint64_t phase_ns, const struct sys *s,
-		 struct err *e)
+int victim_start(struct victim *v, const struct layout *l, uint32_t i, const struct sys *s, struct err *e)
 {
 	size_t bytes = sizeof(struct victim_area) + total_slots(l) * sizeof(struct operation);
 	int pipe_fd[2];
 
 	/* A storm's CPU for the clean-up, another one for each victim as far as there are. */
-	struct self self = {
-	    .l = l, .s = s, .cpu = l->victim[i], .other_cpu = l->storm.cpu[(i + 1) % l->storm.n], .phase_ns = phase_ns};
+	struct self self = {.l = l, .s = s, .cpu = l->victim[i], .other_cpu = l->storm.cpu[(i + 1) % l->storm.n]};
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return err_sys(e, errno, "memory for the results of the victim on CPU %u", self.cpu);
@@ -190,7 +187,7 @@ int victim_start(struct victim *v, const struct layout *l, uint32_t i, uint64_t 
 		munmap(p, bytes);
 		return err_sys(e, code, "a pipe to the victim on CPU %u", self.cpu);
 	}
-	*v = (struct victim){.command = pipe_fd[1], .area = p, .area_bytes = bytes, .phase_ns = phase_ns};
+	*v = (struct victim){.command = pipe_fd[1], .area = p, .area_bytes = bytes};
 	self.area = v->area;
 	self.area->slots = total_slots(l);
 	self.command = pipe_fd[0];
@@ -288,7 +285,7 @@ uint64_t victim_collect(const struct victim *v, const struct layout *l, uint64_t
 			struct hist *service)
 {
 	const struct victim_area *a = v->area;
-	uint64_t first = a->start_ns + v->phase_ns, missed = 0;
+	uint64_t first = a->start_ns, missed = 0;
 
 	for (uint64_t k = 0; k < a->slots; k++) {
 		uint64_t intended = first + k * l->period_ns;

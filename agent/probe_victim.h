@@ -22,17 +22,15 @@ struct victim {
 	int command; /* the pipe that it reads commands from; closed: it exits */
 	struct victim_area *area;
 	size_t area_bytes;
-	uint64_t phase_ns; /* its slots lie at start + phase + k * period */
 };
 
 /* Forks victim number i of the layout. Warnings (memory that could not be locked) come by victim_warning. */
-int must_check victim_start(struct victim *v, const struct layout *l, uint32_t i, uint64_t phase_ns,
-			    const struct sys *s, struct err *e);
+int must_check victim_start(struct victim *v, const struct layout *l, uint32_t i, const struct sys *s, struct err *e);
 void victim_stop(struct victim *v); /* kills and reaps; for every state */
 
 /* The round of one storm; each step waits for nothing, victim_wait does. */
 int must_check victim_drain(struct victim *v, struct err *e);                 /* empty the CPU's list */
-int must_check victim_go(struct victim *v, uint64_t start_ns, struct err *e); /* paced slots from here on */
+int must_check victim_go(struct victim *v, uint64_t start_ns, struct err *e); /* slots at start + k * period */
 void victim_killed(struct victim *v, uint64_t kill_ns);                       /* the window begins */
 int must_check victim_release(struct victim *v, struct err *e);               /* pages go to another CPU */
 /* Until the last step is done, at most until deadline_ns. -EINTR when interrupted, -ETIMEDOUT, -ECHILD when the
