@@ -219,4 +219,5 @@ main() {
 	esac
 }
 
-main "$@"
+# On one line, so that the shell has read all of this file before a long build begins.
+main "$@"; exit

@@ -52,6 +52,15 @@ need_tools() {
 	((${#missing[@]} == 0)) || die "these packages are missing: ${missing[*]}; install them, on Debian with 'apt-get install ${missing[*]}'"
 }
 
+# The same for headers, as HEADER:PACKAGE.
+need_headers() {
+	local pair missing=()
+	for pair in "$@"; do
+		printf '#include <%s>\n' "${pair%%:*}" | gcc -E - >/dev/null 2>&1 || missing+=("${pair#*:}")
+	done
+	((${#missing[@]} == 0)) || die "these packages are missing: ${missing[*]}; install them, on Debian with 'apt-get install ${missing[*]}'"
+}
+
 # need_space DIRECTORY GIB WHAT
 need_space() {
 	local free

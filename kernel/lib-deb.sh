@@ -52,7 +52,8 @@ kbuild() {
 compile() {
 	local got
 	need_tools gcc:gcc make:make bc:bc flex:flex bison:bison pahole:pahole depmod:kmod dpkg-deb:dpkg readelf:binutils \
-		openssl:libssl-dev lz4:lz4 xz:xz-utils
+		lz4:lz4 xz:xz-utils
+	need_headers gelf.h:libelf-dev openssl/opensslv.h:libssl-dev
 	# Before the long part: the uname that the source makes of it.
 	kbuild -s include/config/kernel.release >"$TREE/release.log" 2>&1 </dev/null || die "make include/config/kernel.release failed; the log is $TREE/release.log"
 	got=$(cat "$SRC/include/config/kernel.release")

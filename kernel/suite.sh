@@ -163,4 +163,4 @@ main() {
 	esac
 }
 
-main "$@"
+main "$@"; exit
