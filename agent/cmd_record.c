@@ -14,6 +14,7 @@
 #include "pin.h"
 #include "probe_victim.h"
 #include "rec_file.h"
+#include "table.h"
 
 #define STORM_BYTES_MAX (64ull << 40)
 
@@ -169,6 +170,8 @@ struct session {
 	struct rec_file file;
 	uint64_t seed;
 	uint64_t start_ns;
+	uint64_t samples;
+	uint64_t missed;
 	bool progress;
 	bool line_open; /* the progress line on the terminal has no end yet */
 };
@@ -188,6 +191,10 @@ static int on_done(void *target, uint32_t number, const struct recording_storm *
 	uint64_t elapsed = (s->sys.now_ns(&s->sys) - s->start_ns) / 1000000000u;
 	int r = storm ? rec_file_add(&s->file, storm, e) : 0;
 
+	if (storm) {
+		s->samples += storm->response.count;
+		s->missed += storm->missed;
+	}
 	if (r < 0 || !s->progress)
 		return r;
 	bool terminal = isatty(STDERR_FILENO);
@@ -284,6 +291,7 @@ static int record(struct session *s, struct err *e)
 {
 	static struct host_tunables after;
 	struct recording_header header;
+	char late[TABLE_SATURATED_MAX];
 	int r = prepare(s, &header, e);
 
 	if (r < 0)
@@ -304,12 +312,15 @@ static int record(struct session *s, struct err *e)
 	r = campaign_run(&c, e);
 	if (s->line_open)
 		fputc('\n', stderr);
+	s->line_open = false;
 	if (r == 0)
 		r = host_read_tunables(&s->sys, &after, e);
 	if (r == 0)
 		r = host_same_tunables(&s->before, &after, e);
 	if (r == 0)
 		r = rec_file_finish(&s->file, e);
+	if (r == 0 && table_saturated(&header.shape, s->samples, s->missed, late))
+		on_warning(s, late);
 	if (r < 0)
 		rec_file_abandon(&s->file, e);
 	return r;

@@ -32,6 +32,22 @@ static int quantile_row(struct buf *out, const char *first, const struct hist *h
 	return r < 0 ? r : missed ? buf_addf(out, e, "%8s\n", text_count(*missed, text)) : buf_add(out, "\n", 1, e);
 }
 
+bool table_saturated(const struct recording_shape *s, uint64_t samples, uint64_t missed, char *ret)
+{
+	char late[TEXT_MAX], all[TEXT_MAX], period[TEXT_MAX];
+
+	if (missed == 0 || missed < samples / 4)
+		return false;
+	snprintf(
+	    ret, TABLE_SATURATED_MAX,
+	    "%s of %s operations started a period or more late: this machine does not fault %u pages every %s, and the "
+	    "responses are mostly waiting for the operations before. Record again with a longer --period, a smaller "
+	    "--burst or fewer victims.",
+	    text_count(missed, late), text_count(samples > missed ? samples : missed, all), s->burst_pages,
+	    text_setting(s->period_ns, period));
+	return true;
+}
+
 static double exit_rate(uint64_t pages, uint64_t ns)
 {
 	return ns > 0 && pages > 0 ? (double)pages / ((double)ns / 1e9) : NAN;
@@ -210,7 +226,7 @@ static int recording_head(struct buf *out, const struct recording_header *h, str
 
 int table_recording(struct buf *out, const struct recording_header *h, const struct summary *s, struct err *e)
 {
-	char rate[TEXT_MAX], time[TEXT_MAX];
+	char rate[TEXT_MAX], time[TEXT_MAX], late[TABLE_SATURATED_MAX];
 	int r = recording_head(out, h, e);
 
 	if (r == 0)
@@ -227,6 +243,8 @@ int table_recording(struct buf *out, const struct recording_header *h, const str
 		    "response: end of an operation - its intended start; service: end - actual start; missed: "
 		    "started a period or more late, or never.",
 		    TABLE_WIDTH, e);
+	if (r == 0 && table_saturated(&h->shape, s->response.count, s->missed, late))
+		r = text_wrap(out, "warning: ", late, TABLE_WIDTH, e);
 	return r < 0 ? r
 		     : buf_addf(out, e, "\nexit: %s on average, %s a storm from SIGKILL to the last waitpid\n",
 				text_page_rate(exit_rate(s->exit_pages, s->exit_ns), rate),

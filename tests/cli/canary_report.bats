@@ -40,6 +40,15 @@ d = json.load(sys.stdin)
 assert d["response"]["p99_ns"] is None and d["ln"]["exit"] is None and d["storms"] == 0'
 }
 
+@test "a machine that could not keep the pace is told of" {
+    "$MAKE" --out late.kpcp --samples 340 --missed 85
+    "$CANARY" report late.kpcp >out
+    grep -q '^warning: 2,550 of 10,200 operations started a period or more late' out
+    "$MAKE" --out late.kpcp --samples 340 --missed 84
+    "$CANARY" report late.kpcp >out
+    absent warning out
+}
+
 @test "no file, two files, a cut one are refused" {
     run --separate-stderr "$CANARY" report
     refused "kpcp-canary report FILE"

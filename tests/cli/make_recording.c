@@ -15,7 +15,7 @@
 struct args {
 	const char *out, *host, *release, *probe, *layout, *clocksource;
 	double scale, exit_scale;
-	uint64_t boot, build, storms, samples, seed, burst, planned, cpus;
+	uint64_t boot, build, storms, samples, missed, seed, burst, planned, cpus;
 	int64_t pcp_scale;
 	bool no_end;
 };
@@ -49,6 +49,7 @@ NUMBER_OPTION(build, 0, UINT64_MAX)
 NUMBER_OPTION(storms, 0, RECORDING_STORMS_MAX)
 NUMBER_OPTION(planned, 1, RECORDING_STORMS_MAX)
 NUMBER_OPTION(samples, 0, 1000000)
+NUMBER_OPTION(missed, 0, 1000000)
 NUMBER_OPTION(seed, 0, UINT64_MAX)
 NUMBER_OPTION(burst, 1, 65536)
 NUMBER_OPTION(cpus, 1, 65536)
@@ -82,6 +83,7 @@ static const struct opt options[] = {
     {"storms", "COUNT", "Storms.", set_storms},
     {"planned", "COUNT", "Storms that were planned.", set_planned},
     {"samples", "COUNT", "Operations a storm.", set_samples},
+    {"missed", "COUNT", "Operations of a storm that started late.", set_missed},
     {"burst", "PAGES", "Pages an operation.", set_burst},
     {"cpus", "COUNT", "CPUs.", set_cpus},
     {"seed", "NUMBER", "Of the latencies.", set_seed},
@@ -147,7 +149,7 @@ static int add_storm(struct buf *b, const struct args *a, uint32_t index, uint64
 	s.index = index;
 	s.exit_pages = 2 * 8192;
 	s.exit_ns = (uint64_t)(5000000 * a->exit_scale * (0.95 + 0.1 * uniform(state)));
-	s.missed = 0;
+	s.missed = a->missed;
 	hist_init(&s.response);
 	hist_init(&s.service);
 	for (uint64_t i = 0; i < a->samples; i++) {
