@@ -502,7 +502,7 @@ static void say_undecided(struct work *w)
 		    " controls can never be promoted: the randomisation test reaches "
 		    "p = %.3g at best, the plan asks for %.3g. Plan %" PRIu32
 		    " of each, or accept Welch's bounds alone "
-		    "by welch_alone = yes in the plan.",
+		    "by second-opinion = welch-alone in the plan.",
 		    p->canaries, p->controls, least, p->alpha_promote, hosts_for_second_opinion(p->alpha_promote));
 	for (int i = 0; i < ENDPOINT_COUNT; i++) {
 		const struct verdict_endpoint *ve = &v->endpoint[i];
@@ -560,7 +560,8 @@ static void decide(struct work *w)
 		say_undecided(w);
 	}
 	if (w->plan->welch_alone)
-		say(v, "The plan accepts Welch's bounds alone (welch_alone = yes): no randomisation test was made.");
+		say(v, "The plan accepts Welch's bounds alone (second-opinion = welch-alone): no randomisation test "
+		       "was made.");
 }
 
 int judge(const struct judge_plan *plan, const struct judge_host *hosts, size_t n, struct verdict *ret, struct err *e)

@@ -18,7 +18,8 @@ spdx() { tests/lint/spdx.sh; }
 layers() { tests/lint/layers.sh; }
 commit_words() { tests/lint/words.sh; }
 format() { c_files | xargs clang-format --dry-run -Werror; }
-shell() { shell_files | xargs shellcheck -x; }
+# SC2317: functions that tap calls by name.
+shell() { shell_files | xargs shellcheck -x -e SC2317; }
 sizes() {
     local long
     long=$(c_files | xargs wc -l | awk '$2 != "total" && $1 > 620 { print $2 ": " $1 " lines; split it" }')

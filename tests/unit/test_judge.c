@@ -104,7 +104,7 @@ static void test_second_opinion(void **state)
 	struct judge_plan p = plan_of(2, 2, 1);
 	run(&p, fill(&p, 0, 0, ones));
 	expect(VERDICT_HOLD, "can never be promoted: the randomisation test reaches p = 0.167 at best");
-	assert_true(said("Plan 3 of each") && said("welch_alone = yes"));
+	assert_true(said("Plan 3 of each") && said("second-opinion = welch-alone"));
 	show();
 	p.alpha_promote = 0.01;
 	run(&p, fill(&p, 0, 0, ones));
@@ -113,7 +113,7 @@ static void test_second_opinion(void **state)
 	p.welch_alone = true;
 	run(&p, fill(&p, 0, 0, ones));
 	expect(VERDICT_PROMOTE, "Proven");
-	assert_true(said("The plan accepts Welch's bounds alone (welch_alone = yes)"));
+	assert_true(said("The plan accepts Welch's bounds alone (second-opinion = welch-alone)"));
 	assert_true(isnan(v.endpoint[0].p_random) && v.endpoint[0].assignments == 0);
 	/* A campaign where the two tests disagree: there is one among a few hundred near the limit. */
 	p = plan_of(4, 4, 1);
@@ -288,7 +288,7 @@ static void test_flood_of_defects(void **state)
 	p.welch_alone = true;
 	run(&p, n);
 	expect(VERDICT_HOLD, "p99 has no value");
-	assert_true(said("And 1006 more defects") && said("welch_alone"));
+	assert_true(said("And 1006 more defects") && said("welch-alone"));
 	run(&p, n - 1);
 	expect(VERDICT_HOLD, "255 controls came, the plan has 256");
 }
