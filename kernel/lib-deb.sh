@@ -4,12 +4,16 @@
 # Owns what a build is made of (its key), compiling it, the package, and the result's directory.
 # It must not know where sources come from or how patches are applied.
 
+# Counted up when kbuild() below makes other bytes of the same source.
+RECIPE=2
+
 # All of it is read: a tool that finds its pipe closed fails.
 tool_version() { "$@" --version 2>/dev/null | awk 'NR == 1'; }
 
 # What the kernel is made of, one "key=value" a line: the hash of this is part of the uname.
 kernel_inputs() {
 	local p
+	printf 'recipe=%s\n' "$RECIPE"
 	printf 'base=%s\nflavour=%s\nname=%s\nsource_sha256=%s\n' "$BASE_NAME" "$FLAVOUR" "$NAME" "$SOURCE_SHA"
 	for p in "${PATCHES[@]}"; do
 		printf 'patch=%s %s\n' "$(short_hash "$p" 64)" "${p##*/}"
@@ -44,9 +48,13 @@ make_release() {
 
 # kbuild TARGET...: the variables make the same source give the same bytes on any machine, at any time, in any folder.
 kbuild() {
-	local flags="-fdebug-prefix-map=$SRC=."
+	local flags="-fdebug-prefix-map=$SRC=." btf=()
+	# With -j, pahole writes the types in another order each time.
+	if [[ -f $SRC/scripts/pahole-flags.sh ]]; then
+		btf=("PAHOLE_FLAGS=$(PAHOLE=pahole sh "$SRC/scripts/pahole-flags.sh" | sed -E 's/(^| )-j[0-9]*( |$)/ /')")
+	fi
 	KBUILD_BUILD_TIMESTAMP="$(LC_ALL=C date -u -d "@$SOURCE_DATE_EPOCH")" KBUILD_BUILD_USER=kpcp KBUILD_BUILD_HOST=kpcp \
-		KBUILD_BUILD_VERSION=1 make_src -j"$OPT_JOBS" "LOCALVERSION=$LOCAL_VERSION" "KCFLAGS=$flags" "KAFLAGS=$flags" "$@"
+		KBUILD_BUILD_VERSION=1 make_src -j"$OPT_JOBS" "LOCALVERSION=$LOCAL_VERSION" "KCFLAGS=$flags" "KAFLAGS=$flags" "${btf[@]}" "$@"
 }
 
 compile() {
