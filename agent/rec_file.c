@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/fs.h"
@@ -36,6 +38,58 @@ static int open_dir(const char *path, struct err *e)
 	return fd < 0 ? err_sys(e, errno, "%s", dir) : fd;
 }
 
+/* Only a regular file is ever replaced: as root, a rename would put a recording in the place of a device. */
+static int check_target(const char *path, bool force, struct err *e)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : err_sys(e, errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, EEXIST, "%s is there already and is no regular file: choose another name", path);
+	if (!force)
+		return err_set(e, EEXIST, "%s is there already: choose another name, or --force to replace it", path);
+	return 0;
+}
+
+/* What is opened is not followed, waited for or changed before it is known to be a file that nobody else writes. The
+ * lock goes with the recorder and its processes, however they end. */
+static int lock_part(int fd, const char *part, struct err *e)
+{
+	struct stat opened, named;
+
+	if (fstat(fd, &opened) < 0)
+		return err_sys(e, errno, "%s", part);
+	if (!S_ISREG(opened.st_mode))
+		return err_set(e, EEXIST, "%s is there already and is no regular file: move it away", part);
+	/* Some file systems know no locks; what is left there is the user's care. */
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return err_set(e, EBUSY,
+			       "%s is being written by another recording: choose another name, or wait for its end",
+			       part);
+	/* Between open and lock, the other recording may have ended and given the file its final name. */
+	if (lstat(part, &named) < 0 || named.st_dev != opened.st_dev || named.st_ino != opened.st_ino)
+		return err_set(e, EBUSY, "%s was another recording's, which has just ended: try again", part);
+	return ftruncate(fd, 0) < 0 ? err_sys(e, errno, "%s", part) : 0;
+}
+
+static int open_part(const char *part, bool force, struct err *e)
+{
+	int fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (force ? 0 : O_EXCL), 0644);
+
+	if (fd < 0 && errno == EEXIST)
+		return err_set(e, EEXIST,
+			       "%s is there already, from a recording that was not finished: move it away, or --force "
+			       "to replace it",
+			       part);
+	if (fd < 0)
+		return err_sys(e, errno, "%s", part);
+	int r = lock_part(fd, part, e);
+	if (r < 0)
+		fs_close(&fd);
+	return r < 0 ? r : fd;
+}
+
 int rec_file_create(struct rec_file *f, const char *path, bool force, const struct recording_header *h, struct err *e)
 {
 	_cleanup_(buf_free) struct buf b = BUF_INIT(65536);
@@ -46,21 +100,12 @@ int rec_file_create(struct rec_file *f, const char *path, bool force, const stru
 	if (path[0] == 0 || n < 0 || (size_t)n >= sizeof(f->part))
 		return err_set(e, EINVAL, "\"%s\" cannot be a recording's name: it is empty or too long", path);
 	snprintf(f->path, sizeof(f->path), "%s", path);
-	if (!force && access(path, F_OK) == 0)
-		return err_set(e, EEXIST, "%s is there already: choose another name, or --force to replace it", path);
-	if ((r = wire_add_header(&b, h, e)) < 0)
+	if ((r = check_target(path, force, e)) < 0 || (r = wire_add_header(&b, h, e)) < 0)
 		return r;
 	if ((f->dir_fd = open_dir(path, e)) < 0)
 		return f->dir_fd;
-	f->fd = open(f->part, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0644);
-	if (f->fd < 0 && errno == EEXIST)
-		r = err_set(e, EEXIST,
-			    "%s is there already, from a recording that was not finished: move it away, or --force to "
-			    "replace it",
-			    f->part);
-	else if (f->fd < 0)
-		r = err_sys(e, errno, "%s", f->part);
-	else
+	r = f->fd = open_part(f->part, force, e);
+	if (r >= 0)
 		r = write_out(f, &b, "the header", e);
 	if (r < 0)
 		rec_file_abandon(f, e);
@@ -100,9 +145,10 @@ int rec_file_finish(struct rec_file *f, struct err *e)
 		r = rename(f->part, f->path);
 	if (r < 0)
 		return err_sys(e, errno, "naming %s %s", f->part, f->path);
+	/* From here on there is no part that could be left behind. */
+	fs_close(&f->fd);
 	if (fsync(f->dir_fd) < 0)
 		return err_sys(e, errno, "%s is written, but its directory could not be synced", f->path);
-	fs_close(&f->fd);
 	fs_close(&f->dir_fd);
 	return 0;
 }

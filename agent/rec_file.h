@@ -21,7 +21,8 @@ struct rec_file {
 	char part[PATH_MAX];
 };
 
-/* -EEXIST, naming it, when path or its .part is there; force replaces both. */
+/* -EEXIST, naming it, when path or its .part is there; force replaces both, where they are regular files. -EBUSY when
+ * another recording is writing the .part. */
 int must_check rec_file_create(struct rec_file *f, const char *path, bool force, const struct recording_header *h,
 			       struct err *e);
 int must_check rec_file_add(struct rec_file *f, const struct recording_storm *storm, struct err *e);

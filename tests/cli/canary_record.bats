@@ -19,6 +19,8 @@ teardown() {
     if mountpoint -q "$T/small"; then umount "$T/small"; fi
 }
 
+part_has_storms() { [ -f "$OUT.part" ] && [ "$(stat -c %s "$OUT.part")" -gt 600 ]; }
+
 @test "a recording has this machine's facts, all slots of all windows, and leaves nothing behind" {
     record "$OUT" --host here --seed 7
     [ ! -e "$OUT.part" ]
@@ -78,6 +80,40 @@ END
     record "$OUT" --storms 1 --warmup 0 --force
 }
 
+@test "what is no regular file is neither replaced nor followed nor waited for, even with --force" {
+    mkdir dir
+    mkfifo fifo
+    echo precious >other
+    ln -s other link
+    ln -s nowhere dangling
+    for name in dir fifo link dangling; do
+        run --separate-stderr record "$T/$name" --force
+        refused "$T/$name is there already and is no regular file"
+        [ ! -e "$name.part" ]
+    done
+    for name in fifo link dir; do
+        mv $name "$OUT.part"
+        run --separate-stderr timeout 60 "$CANARY" record --out "$OUT" --force
+        refused "$OUT.part"
+        mv "$OUT.part" $name
+    done
+    [ "$(<other)" = precious ]
+    [ ! -e nowhere ]
+}
+
+@test "two recordings into one file: the second is refused, the first goes on" {
+    record "$OUT" --storms 5000 --force 2>err &
+    pid=$!
+    until_true 60 part_has_storms
+    run --separate-stderr record "$OUT" --force
+    refused "$OUT.part is being written by another recording"
+    [ -e "$OUT.part" ]
+    kill -TERM "$(recorder_of "$OUT" "$pid")"
+    wait "$pid" || :
+    grep -q "measured before .* in $OUT.part" err
+    record "$OUT" --storms 1 --warmup 0 --force
+}
+
 @test "unknown options, bad values and missing ones are refused, and nothing is written" {
     run --separate-stderr record "$OUT" --strom 2x16M
     refused --storm
@@ -126,8 +162,6 @@ END
     run --separate-stderr record ""
     refused empty
 }
-
-part_has_storms() { [ -f "$OUT.part" ] && [ "$(stat -c %s "$OUT.part")" -gt 600 ]; }
 
 @test "SIGTERM and SIGINT leave no process and no recording, and name the part" {
     for signal in TERM INT; do
