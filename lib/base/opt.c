@@ -4,9 +4,12 @@
 #include "opt.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "near.h"
 
@@ -228,11 +231,29 @@ static int dispatch(const char *program, const char *summary, const char *versio
 	return unknown_command(argv[1], commands, n, e);
 }
 
+/* A file that gets the number of a closed standard stream would get what is printed to that stream, too. Each closed
+ * one becomes a directory opened for reading, so that printing fails as before. */
+static int hold_streams(struct err *e)
+{
+	int fd;
+	do
+		fd = open("/", O_RDONLY | O_DIRECTORY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0)
+		return err_sys(e, errno, "cannot open /");
+	close(fd);
+	return 0;
+}
+
 int opt_main(const char *program, const char *summary, const char *version, int argc, char **argv,
 	     const struct opt_command *commands, size_t n, void *target)
 {
 	struct err e = {0};
-	int r = dispatch(program, summary, version, argc, argv, commands, n, target, &e);
+	/* A file that may not grow is an error to report like a full disk, not a reason to die. */
+	signal(SIGXFSZ, SIG_IGN);
+	int r = hold_streams(&e);
+	if (r == 0)
+		r = dispatch(program, summary, version, argc, argv, commands, n, target, &e);
 	/* A verdict that never reached the reader must not look like one that did. */
 	if (fflush(stdout) != 0 && r >= 0)
 		r = err_sys(&e, errno, "cannot write to standard output");

@@ -114,6 +114,20 @@ END
     record "$OUT" --storms 1 --warmup 0 --force
 }
 
+@test "standard streams that are closed do not get into the recording" {
+    record "$OUT" --verbose <&- >&- 2>&-
+    "$CANARY" report "$OUT" >/dev/null
+    absent -a storm "$OUT"
+}
+
+@test "a limit on the size of files is an error like a full disk" {
+    run --separate-stderr bash -c 'ulimit -f 1; exec "$@"' - "$CANARY" record --out "$OUT" --storms 5000 --warmup 0 \
+        --period 1ms --window 300ms --burst 64 --storm 2x4M
+    refused "File too large" "measured before"
+    run --separate-stderr "$CANARY" report "$OUT.part"
+    refused truncated
+}
+
 @test "unknown options, bad values and missing ones are refused, and nothing is written" {
     run --separate-stderr record "$OUT" --strom 2x16M
     refused --storm
