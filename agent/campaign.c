@@ -50,7 +50,7 @@ static int each(struct round *r, int (*step)(struct victim *v, struct err *e), s
 	return 0;
 }
 
-/* A storm that is void (-EAGAIN) is void for all victims: the others are waited for, too. */
+/* A storm that is void (VICTIM_VOID) is void for all victims: the others are waited for, too. */
 static int wait_all(struct round *r, uint64_t deadline_ns, struct err *e)
 {
 	int ret = 0;
@@ -58,7 +58,7 @@ static int wait_all(struct round *r, uint64_t deadline_ns, struct err *e)
 	for (uint32_t i = 0; i < r->n; i++) {
 		int one = victim_wait(&r->victim[i], deadline_ns, r->c->sys, e);
 
-		if (one < 0 && one != -EAGAIN)
+		if (one < 0 && one != VICTIM_VOID)
 			return one;
 		if (one < 0)
 			ret = one;
@@ -145,7 +145,7 @@ static int one_storm(struct round *r, struct err *e)
 	ret = measure(r, &kill_ns, &gone_ns, e);
 	if (ret == 0)
 		collect(r, kill_ns, gone_ns);
-	if (ret < 0 && ret != -EAGAIN)
+	if (ret < 0 && ret != VICTIM_VOID)
 		return ret;
 	storm_stop(&r->storm);
 	int released = each(r, victim_release, e);
@@ -157,13 +157,13 @@ static int one_storm(struct round *r, struct err *e)
 /* A void storm measured nothing, so that measuring it again hides nothing. */
 static int one_valid_storm(struct round *r, struct err *e)
 {
-	int ret = -EAGAIN;
+	int ret = VICTIM_VOID;
 
-	for (unsigned i = 0; i < VOID_STORMS && ret == -EAGAIN; i++) {
+	for (unsigned i = 0; i < VOID_STORMS && ret == VICTIM_VOID; i++) {
 		if ((ret = interrupted(r, e)) < 0)
 			return ret;
 		ret = one_storm(r, e);
-		if (ret == -EAGAIN)
+		if (ret == VICTIM_VOID)
 			r->c->warning(r->c->target, e->text);
 	}
 	return ret;

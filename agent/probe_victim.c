@@ -221,12 +221,32 @@ void victim_stop(struct victim *v)
 	*v = (struct victim){0};
 }
 
+/* -ECHILD when the victim has ended, 0 when it lives; options as for waitpid. */
+static int look_for_death(struct victim *v, int options, struct err *e)
+{
+	int status;
+
+	if (waitpid(v->pid, &status, options) != v->pid)
+		return 0;
+	pid_t pid = v->pid;
+
+	v->pid = 0;
+	return err_set(e, ECHILD, "victim %d is dead (%s %d); was the machine out of memory?", (int)pid,
+		       WIFSIGNALED(status) ? "signal" : "exit code",
+		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
 static int command(struct victim *v, char what, struct err *e)
 {
 	atomic_store_explicit(&v->area->state, STATE_BUSY, memory_order_release);
-	if (write(v->command, &what, 1) != 1)
-		return err_sys(e, errno, "telling victim %d what to do", (int)v->pid);
-	return 0;
+	if (write(v->command, &what, 1) == 1)
+		return 0;
+	int code = errno, r = 0;
+
+	/* Nobody reads any more: it died between two commands. */
+	if (code == EPIPE)
+		r = look_for_death(v, 0, e);
+	return r < 0 ? r : err_sys(e, code, "telling victim %d what to do", (int)v->pid);
 }
 
 int victim_drain(struct victim *v, struct err *e)
@@ -255,24 +275,19 @@ int victim_wait(struct victim *v, uint64_t deadline_ns, const struct sys *s, str
 {
 	for (;;) {
 		uint32_t state = atomic_load_explicit(&v->area->state, memory_order_acquire);
-		int status;
 
 		if (state == STATE_DONE)
 			return 0;
 		if (state == STATE_FAILED)
 			return err_set(e, EIO, "victim %d failed %s", (int)v->pid, v->area->failure);
 		if (state == STATE_EXHAUSTED)
-			return err_set(e, EAGAIN,
+			return err_set(e, -VICTIM_VOID,
 				       "the victims used up their memory before the storm was killed: this "
 				       "machine woke the recorder too late");
-		if (waitpid(v->pid, &status, WNOHANG) == v->pid) {
-			pid_t pid = v->pid;
+		int r = look_for_death(v, WNOHANG, e);
 
-			v->pid = 0;
-			return err_set(e, ECHILD, "victim %d is dead (%s %d); was the machine out of memory?", (int)pid,
-				       WIFSIGNALED(status) ? "signal" : "exit code",
-				       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-		}
+		if (r < 0)
+			return r;
 		uint64_t now = s->now_ns(s);
 		if (now >= deadline_ns)
 			return err_set(e, ETIMEDOUT, "victim %d did not finish in time", (int)v->pid);

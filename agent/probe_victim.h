@@ -3,6 +3,7 @@
  * took. Must not know storms, files or what is made of its times. */
 #pragma once
 
+#include <errno.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -13,6 +14,10 @@
 /* The probe's name in recordings: 4 KiB pages, the pages that a victim faults come out of zone->lock batch by batch.
  * The number rises with every change that could move a quantile. */
 #define VICTIM_PROBE "victim-4k-active/1"
+
+/* The storm means nothing and has to be made again. A code that no system call in here returns: fork, for one, fails
+ * with EAGAIN, which is no void storm. */
+#define VICTIM_VOID (-ECANCELED)
 
 struct victim_area;
 
@@ -34,7 +39,7 @@ int must_check victim_go(struct victim *v, uint64_t start_ns, struct err *e); /*
 void victim_killed(struct victim *v, uint64_t kill_ns);                       /* the window begins */
 int must_check victim_release(struct victim *v, struct err *e);               /* pages go to another CPU */
 /* Until the last step is done, at most until deadline_ns. -EINTR when interrupted, -ETIMEDOUT, -ECHILD when the
- * victim is dead, -EAGAIN when it ran out of fresh pages before SIGKILL (a late killer: the storm is void). */
+ * victim is dead, VICTIM_VOID when it ran out of fresh pages before SIGKILL (a late killer: the storm is void). */
 int must_check victim_wait(struct victim *v, uint64_t deadline_ns, const struct sys *s, struct err *e);
 
 /* Adds the operations whose intended start lies in [kill_ns, kill_ns + window) to both histograms; after the wait for

@@ -128,6 +128,21 @@ END
     refused truncated
 }
 
+@test "a process that cannot be started is an error, not a void storm" {
+    [ "$(id -u)" -eq 0 ] || skip "a user with a known number of processes needs root"
+    chmod 711 "$T" "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/.." "$BATS_FILE_TMPDIR" "$BATS_RUN_TMPDIR"
+    mkdir free
+    chmod 777 free
+    cp "$CANARY" free/kpcp-canary
+    cd free
+    # Itself and a victim; the storm is one too many. A user that has no other process.
+    run --separate-stderr bash -c 'ulimit -u 2; exec "$@"' - setpriv --reuid 64999 --regid 64999 --clear-groups \
+        ./kpcp-canary record --out mine.kpcp --storm 2x16M --storms 1 --warmup 0 --burst 96 --period 5ms --window 100ms \
+        --victim-cpus 0
+    refused "starting storm process 1 of 2"
+    [[ $stderr != *warning* ]]
+}
+
 @test "unknown options, bad values and missing ones are refused, and nothing is written" {
     run --separate-stderr record "$OUT" --strom 2x16M
     refused --storm
@@ -226,7 +241,10 @@ END
     victim=$(processes_of "$OUT" | while read -r p; do
         awk -v parent="$main" '$4 == parent { print $22, $1 }' "/proc/$p/stat" 2>/dev/null || :
     done | sort -n | awk 'NR == 1 { print $2 }')
+    # Stopped meanwhile, the recorder finds it dead when it gives the next command as well as when it waits.
+    kill -STOP "$main"
     kill -KILL "$victim"
+    kill -CONT "$main"
     status=0
     wait "$pid" || status=$?
     cat err
