@@ -24,7 +24,8 @@ packaged() {
     done
     for script in preinst postinst prerm postrm; do
         dpkg-deb --ctrl-tarfile "$deb" | tar -xO "./$script" >"$tmp/script"
-        sh -n "$tmp/script" && grep -qF "version=$v" "$tmp/script"
+        sh -n "$tmp/script"
+        grep -qF "version=$v" "$tmp/script"
     done
     [ "$(dpkg-deb -f "$deb" Package)" = "linux-image-$v" ]
     dpkg-deb --fsys-tarfile "$deb" | tar -xO "./boot/vmlinuz-$v" | cmp - "$dir/vmlinuz"
