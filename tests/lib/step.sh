@@ -4,6 +4,9 @@
 # Owns how a long step shows itself: its name, the time that passes, and where its log is when it fails.
 # Sourced by ./dev and the scripts that it calls; it must not know what a step does.
 
+# shellcheck source=kernel/lib-nearest.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../kernel/lib-nearest.sh"
+
 die() {
     echo "${0##*/}: $*" >&2
     exit 1
@@ -16,33 +19,6 @@ elapsed() {
     else
         printf '%d s' "$1"
     fi
-}
-
-# nearest WORD NAME... -> the name with the smallest edit distance
-nearest() {
-    awk -v word="$1" 'BEGIN {
-        for (k = 1; k < ARGC; k++) {
-            d = distance(word, ARGV[k])
-            if (k == 1 || d < best) { best = d; name = ARGV[k] }
-        }
-        print name
-    }
-    function distance(a, b,    i, j, m, n, cost, x, row, above) {
-        m = length(a); n = length(b)
-        for (j = 0; j <= n; j++) above[j] = j
-        for (i = 1; i <= m; i++) {
-            row[0] = i
-            for (j = 1; j <= n; j++) {
-                cost = substr(a, i, 1) != substr(b, j, 1)
-                x = above[j - 1] + cost
-                if (above[j] + 1 < x) x = above[j] + 1
-                if (row[j - 1] + 1 < x) x = row[j - 1] + 1
-                row[j] = x
-            }
-            for (j = 0; j <= n; j++) above[j] = row[j]
-        }
-        return above[n]
-    }' "${@:2}"
 }
 
 # known KIND WORD NAME... : ends the script unless WORD is one of the names
