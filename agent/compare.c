@@ -31,7 +31,8 @@ static bool same_kernel(const struct recording_header *a, const struct recording
 	       (!known || memcmp(a->build_id, b->build_id, sizeof(none)) == 0);
 }
 
-/* Controls stay on the canaries' old kernel in both of their groups. */
+/* Controls stay on the canaries' old kernel in both of their groups; the canaries' new one is another: a host that came
+ * up with the old kernel again would prove it no worse than itself, and promote a kernel that nobody measured. */
 static int check_kernels(const struct compare_file *file, size_t n, struct err *e)
 {
 	const struct compare_file *first[2] = {NULL, NULL}; /* of the old kernel, of the new one */
@@ -57,6 +58,15 @@ static int check_kernels(const struct compare_file *file, size_t n, struct err *
 			       "%s and %s: all canaries must have one %s kernel, but the first ran %s, the second %s; "
 			       "nothing was compared",
 			       first[newer]->path, f->path, newer ? "new" : "old", a, b);
+	}
+	if (first[0] && first[1] && same_kernel(&first[0]->header, &first[1]->header)) {
+		char a[TEXT_KERNEL_MAX];
+
+		return err_set(
+		    e, EINVAL,
+		    "%s and %s: old and new are one kernel, %s, so the new one was not measured; boot it and "
+		    "record again; nothing was compared",
+		    first[0]->path, first[1]->path, text_kernel(&first[0]->header, a));
 	}
 	return 0;
 }

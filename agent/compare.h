@@ -40,8 +40,9 @@ struct comparison {
 };
 
 /* Groups, checks, judges. -EINVAL, naming both files and what differs, where recordings may not be compared: another
- * shape; a group with two kernels or two settings of vm.pcp_batch_scale_max; controls on another kernel than the
- * canaries' old one; a host in both arms, or with two clock sources or CPU counts; a boot that comes twice. */
+ * shape; a group with two kernels or two settings of vm.pcp_batch_scale_max; one kernel as old and new; controls on
+ * another kernel than the canaries' old one; a host in both arms, or with two clock sources or CPU counts; a boot that
+ * comes twice. */
 int must_check compare(const struct compare_file *file, size_t n, const struct judge_plan *plan, const char *plan_name,
 		       struct comparison *ret, struct err *e);
 void comparison_free(struct comparison *c);

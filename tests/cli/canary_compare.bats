@@ -131,6 +131,15 @@ setup() {
     refused canary-1-old.kpcp control-2-new.kpcp "controls must stay"
 }
 
+@test "canaries that came up with the old kernel again are refused, not promoted" {
+    for h in 1 2 3; do "$MAKE" --out canary-$h-new.kpcp --host canary-$h --boot 20$h --seed 20$h "${OLD[@]}"; done
+    run --separate-stderr compare new
+    refused canary-1-old.kpcp canary-1-new.kpcp "one kernel" 6.1.158-stock "not measured"
+    # Another setting of the sysctl is something new.
+    for h in 1 2 3; do "$MAKE" --out canary-$h-new.kpcp --host canary-$h --boot 20$h --seed 20$h "${OLD[@]}" --pcp-scale 5; done
+    compare new >/dev/null
+}
+
 @test "a boot that comes twice, a host in both arms, two clocks are refused" {
     cp canary-1-new.kpcp canary-9-new.kpcp
     run --separate-stderr compare new

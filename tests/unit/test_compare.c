@@ -165,6 +165,24 @@ static void test_refuses_mixed_kernels(void **state)
 	assert_int_equal(run(f, FILES), 0);
 }
 
+/* The canaries' new kernel did not come up, or the wrong files were named. */
+static void test_refuses_one_kernel(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 1; i < FILES; i += 4) {
+		struct recording_header *h = &f->file[i].header;
+
+		snprintf(h->release, sizeof(h->release), "6.1-old");
+		h->build_id[0] = 1;
+	}
+	assert_int_equal(run(f, FILES), 0); /* the sysctl is set in the new one only */
+	comparison_free(&f->c);
+	for (int i = 1; i < FILES; i += 4)
+		f->file[i].header.pcp_batch_scale_max = -1;
+	refuses(f, "old.kpcp and new.kpcp: old and new are one kernel, 6.1-old");
+}
+
 static void test_refuses_wrong_hosts(void **state)
 {
 	struct fixture *f = *state;
@@ -240,6 +258,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_missing_hosts_hold, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_refuses_other_shapes, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_refuses_mixed_kernels, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_refuses_one_kernel, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_refuses_wrong_hosts, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_refuses_too_many_boots, set_up, tear_down),
 	    cmocka_unit_test(test_decisions),
