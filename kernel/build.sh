@@ -186,7 +186,7 @@ main() {
 	[[ -n $VERB ]] || die "which verb? One of: ${VERBS[*]}; see $PROG --help"
 	if [[ $VERB == compare-config ]]; then
 		((${#WORDS[@]} >= 2)) || die "compare-config needs at least one REQUEST and the RESULT"
-		for file in "${WORDS[@]}"; do [[ -r $file ]] || die "$file: no such file"; done
+		for file in "${WORDS[@]}"; do [[ -f $file && -r $file ]] || die "$file: no such file, or not a readable one"; done
 		compare_config "${WORDS[@]}" || exit 1
 		exit 0
 	fi

@@ -20,7 +20,8 @@ die() {
 	exit 1
 }
 
-cache_root() { printf '%s/kpcp' "${XDG_CACHE_HOME:-$HOME/.cache}"; }
+# Absolute, as steps run in other folders.
+cache_root() { realpath -m -- "${XDG_CACHE_HOME:-$HOME/.cache}/kpcp"; }
 
 # short_hash FILE-or-"-" LENGTH
 short_hash() { sha256sum "$1" | cut -c"1-$2"; }

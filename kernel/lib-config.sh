@@ -16,14 +16,19 @@ list_fragments() {
 		fi
 		FRAGMENTS+=("$f")
 	fi
-	[[ -z $OPT_CONFIG || -r $OPT_CONFIG ]] || die "--config $OPT_CONFIG: no such file"
+	[[ -z $OPT_CONFIG || -e $OPT_CONFIG ]] || die "--config $OPT_CONFIG: no such file"
+	[[ -z $OPT_CONFIG || (-f $OPT_CONFIG && -r $OPT_CONFIG) ]] || die "--config $OPT_CONFIG: not a readable file; give a kernel configuration"
 }
 
 # compare_config REQUEST... RESULT: prints one line for each option that did not take; fails if there is one.
 compare_config() {
+	local files=("${@/#/./}")
+	files=("${files[@]/#.\/\///}")
+	# Paths with a slash, as awk takes "a=b" for an assignment; and the last by its name, as an empty file has no line.
 	awk '
 		function note(name, value) { if (last) got[name] = value; else { want[name] = value; if (!(name in nr)) { nr[name] = ++n; order[n] = name } } }
-		FNR == 1 { file++; last = (file == ARGC - 1) }
+		FNR == 1 { last = (FILENAME == ARGV[ARGC - 1]) }
+		{ sub(/\r$/, "") }
 		/^CONFIG_[A-Za-z0-9_]+=/ { i = index($0, "="); note(substr($0, 1, i - 1), substr($0, i + 1)); next }
 		/^# CONFIG_[A-Za-z0-9_]+ is not set$/ { note($2, "n"); next }
 		/^[[:space:]]*(#.*)?$/ { next }
@@ -36,7 +41,7 @@ compare_config() {
 				bad++
 			}
 			exit bad ? 1 : 0
-		}' "$@"
+		}' "${files[@]}"
 }
 
 make_src() {

@@ -83,7 +83,7 @@ pristine_of_patches() {
 # prepare_variant SCRATCH: copies what the patches and the tree's present variant touch, pristine, and applies the
 # patches to the copies, with no fuzz. Leaves the names in SCRATCH.files.
 prepare_variant() {
-	local scratch=$1 p f log=$1.log
+	local scratch=$1 p f log=$1.log stray
 	: >"$scratch.files"
 	for p in "${PATCHES[@]}"; do
 		touched_by "$p" >>"$scratch.files"
@@ -97,9 +97,13 @@ prepare_variant() {
 		patch -p1 -F0 -f -N --no-backup-if-mismatch -r - -d "$scratch" -i "$p" >"$log" 2>&1 ||
 			explain_reject "$p" "$scratch.before" "$log"
 		! grep -q 'with fuzz' "$log" || explain_reject "$p" "$scratch.before" "$log"
+		! diff -rq -- "$scratch.before" "$scratch" >/dev/null || die "$p changes nothing; is it whole?"
 		! grep -q 'offset' "$log" || say "${p##*/} applies at an offset: $(grep -m 1 -o 'Hunk.*' "$log")"
 		rm -rf "$scratch.before"
 	done
+	# What patch(1) made of names that touched_by reads otherwise would be lost.
+	stray=$(find "$scratch" -type f -printf '%P\n' | grep -vxFf "$scratch.files" | head -n 1 || true)
+	[[ -z $stray ]] || die "the patches make $stray, which no '--- a/FILE' and '+++ b/FILE' of them names; write them as diff -u and git do, for files that are not empty and have no blank in their name"
 }
 
 # apply_variant: the tree becomes source + PATCHES. Files that are the same keep their time, so make leaves them alone.

@@ -102,9 +102,10 @@ find_source() {
 		[[ -e $OPT_SOURCE ]] || die "--source $OPT_SOURCE: no such file"
 		[[ -f $OPT_SOURCE && -r $OPT_SOURCE ]] || die "--source $OPT_SOURCE: not a readable file; give a tarball of kernel sources"
 		local first
-		first=$(tar -tf "$OPT_SOURCE" 2>/dev/null | head -n 1 || true)
-		[[ -n $first ]] || die "--source $OPT_SOURCE: not a tarball that tar can read; give a kernel source as .tar, .tar.xz, .tar.gz or .tar.zst"
+		# An absolute path: tar takes "a:b" for a file on another machine.
 		SOURCE_FILE=$(realpath -- "$OPT_SOURCE")
+		first=$(tar -tf "$SOURCE_FILE" 2>/dev/null | head -n 1 || true)
+		[[ -n $first ]] || die "--source $OPT_SOURCE: not a tarball that tar can read; give a kernel source as .tar, .tar.xz, .tar.gz or .tar.zst"
 		SOURCE_SHA=$(short_hash "$SOURCE_FILE" 64)
 		SOURCE_VERSION='file'
 	else

@@ -152,6 +152,26 @@ fails_with() {
     fails_with "outside the tree"
 }
 
+@test "a patch of which nothing would come is refused: empty, a mode alone, names that are read in two ways" {
+    printf 'one.patch\ntwo.patch\n' >"$T/series/series"
+    : >"$T/series/two.patch"
+    run "$BUILD" "${ARGS[@]}" apply
+    fails_with "two.patch changes nothing"
+    printf 'diff --git a/mm/page_alloc.c b/mm/page_alloc.c\nold mode 100644\nnew mode 100755\n' >"$T/series/two.patch"
+    run "$BUILD" "${ARGS[@]}" apply
+    fails_with "two.patch changes nothing"
+    printf 'diff --git a/mm/e.c b/mm/e.c\nnew file mode 100644\nindex 0000000..e69de29\n' >"$T/series/two.patch"
+    run "$BUILD" "${ARGS[@]}" apply
+    fails_with "mm/e.c"
+    printf -- '--- /dev/null\n+++ b/mm/a b.c\t\n@@ -0,0 +1 @@\n+text\n' >"$T/series/two.patch"
+    run "$BUILD" "${ARGS[@]}" apply
+    fails_with "mm/a b.c"
+    printf 'Index: mm/i.c\n====\n@@ -0,0 +1 @@\n+text\n' >"$T/series/two.patch"
+    run "$BUILD" "${ARGS[@]}" apply
+    fails_with "the patches make"
+    cmp "$T/linux/mm/page_alloc.c" "$(tree_file)"
+}
+
 @test "a series that names a patch that is not there" {
     echo two.patch >>"$T/series/series"
     run "$BUILD" key "${ARGS[@]}"
@@ -225,6 +245,33 @@ fails_with() {
     run "$BUILD" compare-config "$T/request" "$T/result"
     [ "$status" -eq 0 ]
     [ -z "$output" ]
+}
+
+@test "compare-config: empty files, names with =, CR LF, a folder" {
+    cd "$T" || return
+    : >empty
+    printf 'CONFIG_A=y\n# CONFIG_B is not set\n' >a=1
+    printf 'CONFIG_A=y\r\n# CONFIG_B is not set\r\n' >crlf
+    printf 'CONFIG_A=y\nCONFIG_B=y\n' >both
+    "$BUILD" compare-config empty both
+    "$BUILD" compare-config a=1 a=1
+    "$BUILD" compare-config empty a=1 "$T/crlf"
+    run "$BUILD" compare-config a=1 empty
+    fails_with "CONFIG_A: wanted y, got n"
+    run "$BUILD" compare-config crlf both
+    fails_with "CONFIG_B: wanted n, got y"
+    [[ $output != *CONFIG_A* ]]
+    run "$BUILD" compare-config both .
+    fails_with ".: no such file, or not a readable one"
+    run "$BUILD" "${ARGS[@]}" --config . key
+    fails_with "--config .: not a readable file"
+}
+
+@test "a source with a colon in its name, and a cache by a relative path" {
+    cd "$T" || return
+    cp linux.tar.xz a:b.tar.xz
+    out=$(XDG_CACHE_HOME=relative "$BUILD" --base "$T/bases/mini" --source a:b.tar.xz --need-gib 0 apply)
+    [[ $out == "$PWD/relative/kpcp/trees/"* ]]
 }
 
 @test "compare-config: a later request wins, and a line that is no option is an error" {
