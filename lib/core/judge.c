@@ -244,7 +244,7 @@ static void check_boot(struct work *w, const struct judge_host *h, const char *s
 		if (!usable(b->y[i]))
 			defect(w,
 			       "%s, %s, boot %" PRIu32 ": %s has no value (%" PRIu64 " samples of %" PRIu64
-			       " needed): measure this boot again.",
+			       " needed, and none given up): measure this boot again.",
 			       h->name, slot, number, endpoint_name(i), b->samples[i], p->min_samples[i]);
 		else if (b->samples[i] < p->min_samples[i])
 			defect(w,

@@ -39,6 +39,8 @@ void summary_init(struct summary *s, const struct recording_header *h)
 	memcpy(s->release, h->release, sizeof(s->release) - 1);
 	memcpy(s->boot_id, h->boot_id, sizeof(s->boot_id));
 	memcpy(s->build_id, h->build_id, sizeof(s->build_id));
+	if (h->shape.period_ns > 0)
+		s->due_a_storm = h->shape.window_ns / h->shape.period_ns * h->shape.victims;
 	hist_init(&s->response);
 	hist_init(&s->service);
 	for (int i = 0; i < ENDPOINT_COUNT; i++)
@@ -53,6 +55,8 @@ void summary_add(struct summary *s, const struct recording_storm *storm)
 	s->exit_ns = add_saturating(s->exit_ns, storm->exit_ns);
 	if (storm->exit_ns == 0 || storm->exit_pages == 0)
 		s->exit_void++;
+	if (storm->response.count < s->due_a_storm)
+		s->given_up++;
 	hist_merge(&s->response, &storm->response);
 	hist_merge(&s->service, &storm->service);
 }
@@ -67,9 +71,12 @@ static double ln_quantile_s(const struct hist *h, double p)
 
 void summary_close(struct summary *s)
 {
-	/* Response, not service: a victim that starts late has waited since it was due (coordinated omission). */
-	s->y[ENDPOINT_P99] = ln_quantile_s(&s->response, 0.99);
-	s->y[ENDPOINT_P999] = ln_quantile_s(&s->response, 0.999);
+	/* Response, not service: a victim that starts late has waited since it was due (coordinated omission).
+	 * Operations that were given up are the ones that waited longest: without them the quantiles are too good. */
+	if (s->given_up == 0) {
+		s->y[ENDPOINT_P99] = ln_quantile_s(&s->response, 0.99);
+		s->y[ENDPOINT_P999] = ln_quantile_s(&s->response, 0.999);
+	}
 	s->samples[ENDPOINT_P99] = s->samples[ENDPOINT_P999] = s->response.count;
 
 	/* One storm without a measured exit spoils the boot: dropping it quietly could hide the slowest. */

@@ -16,16 +16,18 @@ struct summary {
 	char release[RECORDING_NAME_MAX];
 	uint8_t boot_id[16];
 	uint8_t build_id[20];
+	uint64_t due_a_storm; /* operations that fell due in each window, at least */
 	uint32_t storms;
 	uint64_t missed;
 	uint64_t exit_pages;
 	uint64_t exit_ns;
 	uint32_t exit_void; /* storms whose exit_ns or exit_pages is 0; with any of them y[ENDPOINT_EXIT] is NaN */
+	uint32_t given_up; /* storms with fewer operations than fell due; with any, y[ENDPOINT_P99] and _P999 are NaN */
 	struct hist response;
 	struct hist service;
 	/* ln of seconds (p99, p99.9: the quantile of response) and ln of seconds a page (exit: exit_ns / exit_pages of
-	 * all storms together), so that larger is worse for every endpoint. NaN where there is no data or where the
-	 * quantile lies outside the histogram's range. */
+	 * all storms together), so that larger is worse for every endpoint. NaN where there is no data, where
+	 * operations were given up, or where the quantile lies outside the histogram's range. */
 	double y[ENDPOINT_COUNT];
 	uint64_t samples[ENDPOINT_COUNT]; /* operations (p99, p99.9) or storms (exit) behind y */
 };

@@ -64,6 +64,13 @@ setup() {
     [[ $output == *"29 storms, the plan has 30"* ]]
 }
 
+@test "operations that were given up make HOLD: the longest waits are not among the samples" {
+    "$MAKE" --out canary-2-new.kpcp --host canary-2 --boot 200 --samples 339 --missed 1 "${NEW[@]}" --scale 0.97 --exit-scale 0.98
+    run --separate-stderr compare new
+    [ "$status" -eq 3 ]
+    [[ $output == *"p99 has no value"* ]]
+}
+
 @test "a recording without any operation is HOLD" {
     "$MAKE" --out canary-2-new.kpcp --host canary-2 --boot 200 --samples 0 "${NEW[@]}"
     run --separate-stderr compare new
