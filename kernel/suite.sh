@@ -150,6 +150,8 @@ main() {
 	case $verb in
 	update) update_lists "$suite" ;;
 	newest)
+		[[ $suite == *-* ]] || grep -q " $suite-security " "$SUITE_DIR/parts/kpcp.list" ||
+			say "warning: this machine's apt follows no Debian security archive, so $suite-security is not looked in, and the newest found may lack security fixes; add that archive to apt's sources and run 'apt-get update'"
 		update_lists "$suite"
 		for pkg in "$@"; do printf '%s %s\n' "$pkg" "$(newest_version "$suite" "$pkg")"; done
 		;;

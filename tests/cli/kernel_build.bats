@@ -322,3 +322,24 @@ fails_with() {
     run "$SUITE" newest '../x' y
     fails_with "'../x' is not a suite's name"
 }
+
+# An apt that follows the archives named, each as LABEL|CODENAME|URI|KEYRING, and fetches nothing.
+fake_apt() {
+    mkdir -p "$T/bin"
+    printf '%s\n' "$@" >"$T/targets"
+    printf '%s\n' '#!/bin/sh' "[ \"\$1\" != indextargets ] || cat '$T/targets'" >"$T/bin/apt-get"
+    printf '%s\n' '#!/bin/sh' "echo 'pkg | 1.0-1 | main'" >"$T/bin/apt-cache"
+    chmod +x "$T/bin/apt-get" "$T/bin/apt-cache"
+    PATH=$T/bin:$PATH
+}
+
+@test "suite.sh: a machine without the security archive is told that the newest may not be" {
+    fake_apt 'Debian|trixie|http://mirror.invalid/debian|'
+    run "$SUITE" newest bookworm pkg
+    [ "$status" -eq 0 ]
+    [[ $output == *"bookworm-security is not looked in"*"pkg 1.0-1"* ]]
+    fake_apt 'Debian|trixie|http://mirror.invalid/debian|' 'Debian-Security|trixie-security|http://mirror.invalid/security|'
+    run "$SUITE" newest bookworm pkg
+    [ "$status" -eq 0 ]
+    [[ $output != *warning* && $output == *"pkg 1.0-1"* ]]
+}
