@@ -308,7 +308,7 @@ fails_with() {
 
 @test "the fragments have no option twice" {
     local twice
-    twice=$(cat "$BATS_TEST_DIRNAME"/../../kernel/config/guest.config | sed -nE 's/^(# )?(CONFIG_[A-Z0-9_]+)[= ].*/\2/p' | sort | uniq -d)
+    twice=$(sed -nE 's/^(# )?(CONFIG_[A-Z0-9_]+)[= ].*/\2/p' "$BATS_TEST_DIRNAME"/../../kernel/config/guest.config | sort | uniq -d)
     [ -z "$twice" ] || { echo "$twice"; return 1; }
 }
 
