@@ -231,6 +231,14 @@ static bool usable(double y)
 	return isfinite(y) && fabs(y) <= Y_MAX;
 }
 
+/* Where all storms are there, the same again gives no more samples. */
+static const char *remedy(const struct judge_boot *b, const struct judge_plan *p, int endpoint)
+{
+	if (b->storms != p->storms || endpoint == ENDPOINT_EXIT)
+		return "measure this boot again.";
+	return "measure with more victims or a longer window, or plan more storms.";
+}
+
 static void check_boot(struct work *w, const struct judge_host *h, const char *slot, uint32_t number,
 		       const struct judge_boot *b)
 {
@@ -239,6 +247,7 @@ static void check_boot(struct work *w, const struct judge_host *h, const char *s
 		defect(w, "%s, %s, boot %" PRIu32 ": %" PRIu32 " storms, the plan has %" PRIu32 ".", h->name, slot,
 		       number, b->storms, p->storms);
 	for (int i = 0; i < ENDPOINT_COUNT; i++) {
+		const char *todo = remedy(b, p, i);
 		if (!p->judged[i])
 			continue;
 		if (!usable(b->y[i]))
@@ -248,9 +257,8 @@ static void check_boot(struct work *w, const struct judge_host *h, const char *s
 			       h->name, slot, number, endpoint_name(i), b->samples[i], p->min_samples[i]);
 		else if (b->samples[i] < p->min_samples[i])
 			defect(w,
-			       "%s, %s, boot %" PRIu32 ": %s stands on %" PRIu64 " samples of %" PRIu64
-			       " needed: measure this boot again.",
-			       h->name, slot, number, endpoint_name(i), b->samples[i], p->min_samples[i]);
+			       "%s, %s, boot %" PRIu32 ": %s stands on %" PRIu64 " samples of %" PRIu64 " needed: %s",
+			       h->name, slot, number, endpoint_name(i), b->samples[i], p->min_samples[i], todo);
 	}
 }
 

@@ -249,7 +249,13 @@ static void test_values(void **state)
 	fill(&p, 0, 0, ones);
 	hosts[0].new_boot[1].samples[ENDPOINT_P999] = 9999;
 	run(&p, n);
-	expect(VERDICT_HOLD, "can-0, new kernel, boot 2: p99.9 stands on 9999 samples of 10000 needed");
+	expect(VERDICT_HOLD, "can-0, new kernel, boot 2: p99.9 stands on 9999 samples of 10000 needed: "
+			     "measure with more victims or a longer window, or plan more storms.");
+	hosts[0].new_boot[1].storms--;
+	run(&p, n);
+	expect(VERDICT_HOLD, "29 storms, the plan has 30");
+	assert_non_null(strstr(v.reason[1], "9999 samples of 10000 needed: measure this boot again."));
+	hosts[0].new_boot[1].storms++;
 	/* What is not judged need not be there. */
 	p.judged[ENDPOINT_P999] = false;
 	hosts[0].new_boot[1].y[ENDPOINT_P999] = NAN;
