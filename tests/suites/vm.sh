@@ -26,8 +26,8 @@ done
 tap "the unpatched kernel has no vm.pcp_batch_scale_max" guest sysctl-stock stock tests/vm/sysctl.sh absent
 tap "vm.pcp_batch_scale_max takes 0 to 6 and nothing else" guest sysctl-kpcp kpcp tests/vm/sysctl.sh present
 tap "no hold frees more list entries than batch << S" guest holds kpcp tests/vm/holds.sh
-tap "the unpatched kernel breaks that bound, so that a test can see it" guest free_high-stock stock tests/vm/free_high.sh stock
-tap "free_high fires at S=5 and at S=0, within the bound" guest free_high kpcp tests/vm/free_high.sh
+tap "the unpatched kernel breaks that bound, so that a test can see it" guest free-high-stock stock tests/vm/free_high.sh stock
+tap "free_high fires at S=5 and at S=0, within the bound" guest free-high kpcp tests/vm/free_high.sh
 status=0
 tap_end || status=1
 KPCP_GUEST_KERNEL=${kernel[kpcp]}/vmlinuz bats --tap tests/vm || status=1
