@@ -7,8 +7,9 @@
 
 #include "hist.h"
 
-#define RECORDING_NAME_MAX   65    /* host, kernel release: 64 characters and the final 0 */
-#define RECORDING_STORMS_MAX 10000 /* storms in one recording */
+#define RECORDING_NAME_MAX 65 /* host, kernel release: 64 characters and the final 0 */
+/* Storms in one recording: 17 KiB each at worst, so that WIRE_FILE_MAX holds them. */
+#define RECORDING_STORMS_MAX 3000
 
 /* What a comparison needs to be fair: two recordings whose shapes differ anywhere are never compared. */
 struct recording_shape {
