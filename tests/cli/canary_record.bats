@@ -102,7 +102,7 @@ END
 }
 
 @test "two recordings into one file: the second is refused, the first goes on" {
-    record "$OUT" --storms 5000 --force 2>err &
+    record "$OUT" --storms 3000 --force 2>err &
     pid=$!
     until_true 60 part_has_storms
     run --separate-stderr record "$OUT" --force
@@ -121,7 +121,7 @@ END
 }
 
 @test "a limit on the size of files is an error like a full disk" {
-    run --separate-stderr bash -c 'ulimit -f 1; exec "$@"' - "$CANARY" record --out "$OUT" --storms 5000 --warmup 0 \
+    run --separate-stderr bash -c 'ulimit -f 1; exec "$@"' - "$CANARY" record --out "$OUT" --storms 3000 --warmup 0 \
         --period 1ms --window 300ms --burst 64 --storm 2x4M
     refused "File too large" "measured before"
     run --separate-stderr "$CANARY" report "$OUT.part"
@@ -196,7 +196,7 @@ END
     for signal in TERM INT; do
         # Without job control a background process has SIGINT ignored; -m gives it one of its own.
         set -m
-        record "$OUT" --storms 5000 2>err &
+        record "$OUT" --storms 3000 2>err &
         pid=$!
         set +m
         until_true 60 part_has_storms
@@ -219,7 +219,7 @@ END
 @test "SIGKILL of the recorder takes its processes with it" {
     # A long lead-in: most of the time there is a storm that waits for its death.
     set -m
-    record "$OUT" --storms 5000 --lead 3s 2>err &
+    record "$OUT" --storms 3000 --lead 3s 2>err &
     pid=$!
     set +m
     all_there() { [ "$(processes_of "$OUT" | wc -l)" -ge 4 ]; } # itself, a victim, a storm of two
@@ -232,7 +232,7 @@ END
 
 @test "a victim that is killed is an error, and the rest is cleaned up" {
     set -m
-    record "$OUT" --storms 5000 2>err &
+    record "$OUT" --storms 3000 2>err &
     pid=$!
     set +m
     until_true 60 part_has_storms
@@ -257,7 +257,7 @@ END
     mkdir small
     mount -t tmpfs -o size=12k none small || skip "a file system of a known size needs root"
     head -c 8192 /dev/zero >small/filler
-    run --separate-stderr record small/a.kpcp --storms 5000 --warmup 0 --period 1ms --window 300ms --burst 64 --storm 2x4M
+    run --separate-stderr record small/a.kpcp --storms 3000 --warmup 0 --period 1ms --window 300ms --burst 64 --storm 2x4M
     refused "No space left" "small/a.kpcp.part" "measured before"
     run --separate-stderr "$CANARY" report small/a.kpcp.part
     refused truncated
