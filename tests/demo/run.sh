@@ -56,7 +56,7 @@ build_kernels() {
 }
 
 # job FOLDER KERNEL HOST RECORDING -> one line of tests/vm/pool's input: a guest that makes the recording
-# One seed a host: what its random delays do to the waits is the same in each of its boots, and cancels in the difference.
+# One seed a host, so that its random delays are the same in each of its boots and do not add to their difference.
 job() {
     local IFS=$'\t' line
     line=("$4" tests/vm/run --kernel "${vmlinuz[$2]}" --out "$1/$4" --name "$3" --timeout 1200
