@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "canary.h"
-#include "plan.h"
-#include "rec_file.h"
-#include "show.h"
-#include "table.h"
-#include "to_json.h"
+#include "lib/report/plan.h"
+#include "lib/report/rec_file.h"
+#include "lib/report/show.h"
+#include "lib/report/table.h"
+#include "lib/report/to_json.h"
 
 #define EXIT_ROLLBACK 2
 #define EXIT_HOLD     3

@@ -13,8 +13,8 @@
 #include "lib/base/num.h"
 #include "pin.h"
 #include "probe_victim.h"
-#include "rec_file.h"
-#include "table.h"
+#include "lib/report/rec_file.h"
+#include "lib/report/table.h"
 
 #define STORM_BYTES_MAX (64ull << 40)
 

@@ -4,10 +4,10 @@
 #include <errno.h>
 
 #include "canary.h"
-#include "rec_file.h"
-#include "show.h"
-#include "table.h"
-#include "to_json.h"
+#include "lib/report/rec_file.h"
+#include "lib/report/show.h"
+#include "lib/report/table.h"
+#include "lib/report/to_json.h"
 
 static int set_json(void *t, const char *value, struct err *e)
 {

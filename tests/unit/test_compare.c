@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Owns the proof that agent/compare.c lets nothing be compared that may not be, and groups the rest right.
+/* Owns the proof that lib/report/compare.c lets nothing be compared that may not be, and groups the rest right.
  * Must not know recordings' bytes, nor how verdicts are reached. */
 #include <errno.h>
 #include <math.h>
@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "agent/compare.h"
-#include "agent/table.h"
-#include "agent/to_json.h"
+#include "lib/report/compare.h"
+#include "lib/report/table.h"
+#include "lib/report/to_json.h"
 
 #define FILES 12 /* three canaries, three controls, both kernels */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Owns the proof that agent/picture.c draws what is in the histograms, to the character.
+/* Owns the proof that lib/report/picture.c draws what is in the histograms, to the character.
  * Must not know terminals. */
 #include <errno.h>
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "agent/picture.h"
+#include "lib/report/picture.h"
 
 static struct hist narrow, wide, empty;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Owns the proof that agent/plan.c reads plans as they are meant and refuses all others.
+/* Owns the proof that lib/report/plan.c reads plans as they are meant and refuses all others.
  * Must not know how a plan is judged by. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "agent/plan.h"
+#include "lib/report/plan.h"
 
 static int parse(const char *text, struct judge_plan *ret, struct err *e)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Owns the proof that agent/text.c writes numbers and lines as people read them.
+/* Owns the proof that lib/report/text.c writes numbers and lines as people read them.
  * Must not know tables. */
 #include <math.h>
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "agent/text.h"
+#include "lib/report/text.h"
 
 static void test_durations(void **state)
 {
