@@ -11,12 +11,11 @@
 #include "campaign.h"
 #include "canary.h"
 #include "lib/base/num.h"
-#include "pin.h"
-#include "probe_victim.h"
+#include "lib/report/measure.h"
 #include "lib/report/rec_file.h"
 #include "lib/report/table.h"
-
-#define STORM_BYTES_MAX (64ull << 40)
+#include "pin.h"
+#include "probe_victim.h"
 
 static int set_out(void *t, const char *value, struct err *e)
 {
@@ -44,40 +43,28 @@ static int set_host(void *t, const char *value, struct err *e)
 	return check_name(value, e);
 }
 
-static int set_u32(const char *value, uint64_t min, uint64_t max, uint32_t *ret, struct err *e)
-{
-	uint64_t v;
-	int r = num_u64(value, min, max, &v, e);
-
-	if (r == 0)
-		*ret = (uint32_t)v;
-	return r;
-}
-
 static int set_storms(void *t, const char *value, struct err *e)
 {
-	return set_u32(value, 1, RECORDING_STORMS_MAX, &((struct canary *)t)->record.storms, e);
+	uint64_t storms;
+	int r = num_u64(value, 1, RECORDING_STORMS_MAX, &storms, e);
+
+	if (r == 0)
+		((struct canary *)t)->record.storms = (uint32_t)storms;
+	return r;
 }
 
 static int set_warmup(void *t, const char *value, struct err *e)
 {
-	return set_u32(value, 0, 1000, &((struct canary *)t)->record.warmup, e);
+	return measure_warmup(value, &((struct canary *)t)->record.warmup, e);
 }
+
+_Static_assert(MEASURE_PROCESSES_MAX == LAYOUT_PROCESSES_MAX, "what may be asked for is what there is room for");
 
 static int set_storm(void *t, const char *value, struct err *e)
 {
 	struct layout_want *w = &((struct canary *)t)->record.want;
-	const char *x = strchr(value, 'x');
-	char count[16];
-	int r;
 
-	if (!x || x == value || (size_t)(x - value) >= sizeof(count))
-		return err_set(e, EINVAL, "\"%s\" is not PROCESSESxSIZE, as 18x6G is", value);
-	memcpy(count, value, (size_t)(x - value));
-	count[x - value] = 0;
-	if ((r = set_u32(count, 1, LAYOUT_PROCESSES_MAX, &w->processes, e)) < 0)
-		return r;
-	return num_size(x + 1, 4096, STORM_BYTES_MAX, &w->process_bytes, e);
+	return measure_storm(value, &w->processes, &w->process_bytes, e);
 }
 
 static int set_cpus(struct host_cpus *cpus, const char *value, struct err *e)
@@ -97,17 +84,17 @@ static int set_victim_cpus(void *t, const char *value, struct err *e)
 
 static int set_burst(void *t, const char *value, struct err *e)
 {
-	return set_u32(value, 1, 65536, &((struct canary *)t)->record.want.burst_pages, e);
+	return measure_burst(value, &((struct canary *)t)->record.want.burst_pages, e);
 }
 
 static int set_period(void *t, const char *value, struct err *e)
 {
-	return num_duration(value, 50000, 10000000000, &((struct canary *)t)->record.want.period_ns, e);
+	return measure_period(value, &((struct canary *)t)->record.want.period_ns, e);
 }
 
 static int set_window(void *t, const char *value, struct err *e)
 {
-	return num_duration(value, 1000000, 600000000000, &((struct canary *)t)->record.want.window_ns, e);
+	return measure_window(value, &((struct canary *)t)->record.want.window_ns, e);
 }
 
 static int set_lead(void *t, const char *value, struct err *e)

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/base/conf.h"
 #include "lib/base/near.h"
 #include "lib/base/num.h"
 
@@ -162,7 +161,7 @@ static int set_seed(void *t, const char *value, struct err *e)
 	return num_u64(value, 0, UINT64_MAX, &((struct judge_plan *)t)->seed, e);
 }
 
-static const struct conf_key keys[] = {
+const struct conf_key plan_keys[PLAN_KEYS] = {
     {"judge", "canaries", set_canaries, false},
     {"judge", "controls", set_controls, false},
     {"judge", "boots", set_boots, false},
@@ -184,7 +183,7 @@ static const struct conf_key keys[] = {
 int plan_read(const char *path, struct judge_plan *ret, struct err *e)
 {
 	struct judge_plan plan = judge_plan_default;
-	int r = conf_read(path, keys, ARRAY_SIZE(keys), &plan, e);
+	int r = conf_read(path, plan_keys, PLAN_KEYS, &plan, e);
 
 	if (r == 0)
 		*ret = plan;
@@ -194,7 +193,7 @@ int plan_read(const char *path, struct judge_plan *ret, struct err *e)
 int plan_parse(const char *name, const char *text, size_t len, struct judge_plan *ret, struct err *e)
 {
 	struct judge_plan plan = judge_plan_default;
-	int r = conf_parse(name, text, len, keys, ARRAY_SIZE(keys), &plan, e);
+	int r = conf_parse(name, text, len, plan_keys, PLAN_KEYS, &plan, e);
 
 	if (r == 0)
 		*ret = plan;

@@ -3,7 +3,12 @@
  * Must not know how a plan is judged by. */
 #pragma once
 
+#include "lib/base/conf.h"
 #include "lib/core/judge.h"
+
+/* The keys of [judge], for files that have more sections; their target begins with a struct judge_plan. */
+#define PLAN_KEYS 16
+extern const struct conf_key plan_keys[PLAN_KEYS];
 
 /* Reads section [judge] of path into *ret; keys that are not there keep judge_plan_default's values. ret untouched on
  * failure; messages name file, line and key. */

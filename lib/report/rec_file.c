@@ -167,27 +167,25 @@ void rec_file_abandon(struct rec_file *f, struct err *e)
 	fs_close(&f->dir_fd);
 }
 
-int rec_file_read(const char *path, struct recording_header *ret_header, struct summary *ret_sum, struct err *e)
+int rec_file_parse(const char *name, const void *data, size_t len, struct recording_header *ret_header,
+		   struct summary *ret_sum, struct err *e)
 {
-	_cleanup_(buf_free) struct buf b = BUF_INIT(WIRE_FILE_MAX);
 	struct recording_header header;
 	struct wire_reader reader;
-	int r = fs_read(path, &b, e);
+	int r = wire_open(&reader, data, len, &header, e);
 
 	if (r < 0)
-		return r;
-	if ((r = wire_open(&reader, b.data, b.len, &header, e)) < 0)
-		return err_context(e, "%s", path);
+		return err_context(e, "%s", name);
 	struct summary *sum = malloc(sizeof(*sum));
 	struct recording_storm *storm = malloc(sizeof(*storm));
 	if (!sum || !storm) {
-		r = err_sys(e, ENOMEM, "%s", path);
+		r = err_sys(e, ENOMEM, "%s", name);
 	} else {
 		summary_init(sum, &header);
 		while ((r = wire_next(&reader, storm, e)) > 0)
 			summary_add(sum, storm);
 		if (r < 0)
-			err_context(e, "%s", path);
+			err_context(e, "%s", name);
 	}
 	if (r == 0) {
 		summary_close(sum);
@@ -197,4 +195,12 @@ int rec_file_read(const char *path, struct recording_header *ret_header, struct 
 	free(sum);
 	free(storm);
 	return r;
+}
+
+int rec_file_read(const char *path, struct recording_header *ret_header, struct summary *ret_sum, struct err *e)
+{
+	_cleanup_(buf_free) struct buf b = BUF_INIT(WIRE_FILE_MAX);
+	int r = fs_read(path, &b, e);
+
+	return r < 0 ? r : rec_file_parse(path, b.data, b.len, ret_header, ret_sum, e);
 }

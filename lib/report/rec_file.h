@@ -34,3 +34,6 @@ void rec_file_abandon(struct rec_file *f, struct err *e);
 /* Reads a whole recording; its storms are merged into *sum. Both outputs untouched on failure; messages name path. */
 int must_check rec_file_read(const char *path, struct recording_header *ret_header, struct summary *ret_sum,
 			     struct err *e);
+/* The same from memory; name stands for the path in messages. */
+int must_check rec_file_parse(const char *name, const void *data, size_t len, struct recording_header *ret_header,
+			      struct summary *ret_sum, struct err *e);
