@@ -14,6 +14,7 @@
 #define MESSAGE_VERSION   1
 #define MESSAGE_BYTES_MAX (96u << 10) /* one report or reply, as JSON */
 #define MESSAGE_TEXT_MAX  256
+#define MESSAGE_WAIT_MAX  86400 /* seconds between polls */
 
 /* A host's state; the words of DESIGN.md, stored and sent as words. */
 enum host_state {
@@ -55,15 +56,18 @@ enum verb {
 	VERB_COUNT
 };
 const char *verb_name(enum verb v); /* "stage", ... */
+int must_check verb_parse(const char *word, enum verb *ret, struct err *e);
 
-enum arm { ARM_OLD, ARM_NEW }; /* before and after: how a recording is filed */
+enum arm { ARM_OLD, ARM_NEW };    /* before and after: how a recording is filed */
+const char *arm_name(enum arm a); /* "old", "new" */
+int must_check arm_parse(const char *word, enum arm *ret, struct err *e);
 
 /* One order to one host. Granted in one transaction with its lease; epoch rises for ever on each host (fencing). */
 struct order {
-	uint64_t epoch;
+	uint64_t epoch; /* from 1 */
 	char rollout[DIRECTIVE_NAME_MAX];
 	enum verb verb;
-	/* of VERB_MEASURE */
+	/* of VERB_MEASURE; with other verbs they are not sent, and 0 where they arrive */
 	enum arm arm;
 	uint32_t boot;   /* 0 .. boots - 1 */
 	bool target_new; /* which kernel to measure: controls stay on the old one in both arms */
@@ -78,6 +82,7 @@ enum outcome {
 	OUTCOME_HELD,    /* stopped half way; a person must look */
 };
 const char *outcome_name(enum outcome o); /* "none", "running", ... */
+int must_check outcome_parse(const char *word, enum outcome *ret, struct err *e);
 
 /* What a host says with each poll. Who it is comes from its certificate, not from here. */
 struct host_report {
@@ -107,12 +112,15 @@ struct poll_reply {
 	bool has_order;
 	struct order order;
 	char *directive; /* the exact signed bytes, 0-terminated; NULL without an order; owned by the reply */
-	char *signature; /* base64; owned */
+	char *signature; /* base64 in one line; owned */
 };
 void poll_reply_free(struct poll_reply *r);
 
-/* Appends JSON; reads it back strictly: unknown members, other versions, wrong types, names out of their alphabet or
- * too long, and bytes past MESSAGE_BYTES_MAX are errors that name the member. *ret untouched on failure. */
+/* Appends JSON in one step; reads it back strictly: other versions, members that are unknown, missing or there twice,
+ * wrong types, numbers out of range, names out of their alphabet or too long, text with characters that cannot be seen,
+ * and bytes past MESSAGE_BYTES_MAX are errors that name the member. *ret untouched on failure. Numbers are JSON
+ * integers and never above 2^63 - 1. What a writer takes, the reader takes; reason, default_entry and model may be any
+ * bytes: what is not plain text is sent as '?', so that no text can keep a host from reporting. */
 int must_check message_report_write(const struct host_report *r, struct buf *ret, struct err *e);
 int must_check message_report_read(const char *text, size_t len, struct host_report *ret, struct err *e);
 int must_check message_reply_write(const struct poll_reply *r, struct buf *ret, struct err *e);
