@@ -37,7 +37,7 @@ only() {
     [ -z "$others" ] || say "<$1> is seen outside its owners ($2): $others"
 }
 only 'ini\.h' 'lib/base/conf\.c'
-only 'openssl/' 'lib/trust/[a-z0-9_]+\.[ch]|rollout/http\.c'
+only 'openssl/' 'lib/trust/[a-z0-9_]+\.[ch]|rollout/http(_tls)?\.c'
 only 'curl/' 'agent/upload\.c|rollout/client\.c'
 only 'event2?/|evhttp\.h' 'rollout/http\.c'
 only 'sqlite3\.h' 'rollout/db_sqlite\.c'
