@@ -19,7 +19,9 @@ enum channel_kind {
 
 /* Both ends, O_CLOEXEC. */
 int must_check channel_pair(int ret[2], struct err *e);
+/* Waits while the other end has much to read; -ETIMEDOUT after 30 s, -EPIPE: the other end is gone. */
 int must_check channel_send(int fd, enum channel_kind kind, const void *body, size_t len, struct err *e);
-/* 1: a frame, its body replaces ret's content; 0: timeout_ms is over (-1: never); -EPIPE: the other end is gone;
- * -EBADMSG: a frame that cannot be (unknown kind, too long): whoever gets one ends the process. */
+/* 1: a frame, its body replaces ret's content; 0: timeout_ms is over (-1: never), or a signal came; -EPIPE: the other
+ * end is gone; -EBADMSG: a frame that cannot be (unknown kind, too long, with descriptors): whoever gets one ends the
+ * process. */
 int must_check channel_receive(int fd, int timeout_ms, enum channel_kind *kind, struct buf *ret, struct err *e);
