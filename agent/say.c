@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Owns how a line of the log is written.
+ * Must not know what is said. */
+#include "say.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AGAIN_NS 3600000000000ull
+
+void say(enum say_level level, const char *fmt, ...)
+{
+	char text[ERR_TEXT_MAX], line[ERR_TEXT_MAX + 16];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	for (char *c = text; *c; c++) {
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = ' ';
+	}
+	int n = isatty(STDERR_FILENO) ? snprintf(line, sizeof(line), "%s\n", text)
+				      : snprintf(line, sizeof(line), "<%d>%s\n", (int)level, text);
+	/* In one write, so that lines of two processes do not mix. A log that is full or gone stops nothing. */
+	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
+		return;
+}
+
+void say_change(struct say_memory *m, uint64_t now_ns, enum say_level level, const char *text)
+{
+	if (strcmp(m->text, text) == 0 && now_ns - m->at_ns < AGAIN_NS)
+		return;
+	snprintf(m->text, sizeof(m->text), "%s", text);
+	m->at_ns = now_ns;
+	say(level, "%s", text);
+}
