@@ -11,6 +11,7 @@
 #include "lib/report/rec_file.h"
 #include "lib/report/show.h"
 #include "lib/report/table.h"
+#include "lib/report/text.h"
 #include "lib/report/to_json.h"
 
 #define EXIT_ROLLBACK 2
@@ -38,6 +39,13 @@ static int set_plan(void *t, const char *value, struct err *e)
 {
 	(void)e;
 	((struct canary *)t)->compare.plan = value;
+	return 0;
+}
+
+static int set_setting(void *t, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	((struct canary *)t)->compare.setting = true;
 	return 0;
 }
 
@@ -89,7 +97,7 @@ static int split(int argc, char **argv, struct compare_file *file, size_t *n, st
 	}
 	if (group == GROUP_OLD || group == GROUP_CONTROL_OLD)
 		return usage_error(e, group == GROUP_OLD
-					  ? "no -- between the old kernel's recordings and the new one's"
+					  ? "no -- between the recordings of old and those of new"
 					  : "no -- between the controls' first recordings and their second");
 	return in_group == 0 ? usage_error(e, "no recording after the last --") : 0;
 }
@@ -111,8 +119,11 @@ static int draw(struct buf *out, const struct comparison *c, const struct pictur
 	struct picture_panel panel[2];
 
 	for (int g = GROUP_OLD; g <= GROUP_NEW; g++) {
+		const struct recording_header *h = c->arm[g].header;
+		char scale[TEXT_MAX];
+
 		snprintf(label[g], sizeof(label[g]), "%s  %s", g == GROUP_OLD ? "old" : "new",
-			 c->arm[g].header->release);
+			 c->factor == COMPARE_KERNELS ? h->release : text_scale(h, scale));
 		panel[g] = (struct picture_panel){.label = label[g], .hist = &c->arm[g].response};
 	}
 	int r = buf_add(out, "\n", 1, e);
@@ -140,12 +151,13 @@ static int print(const struct compare_args *a, const struct comparison *c, struc
 static int judge_files(const struct compare_args *a, struct compare_file *file, size_t n, struct err *e)
 {
 	static struct comparison c; /* some 40 KiB */
+	enum compare_factor factor = a->setting ? COMPARE_SETTINGS : COMPARE_KERNELS;
 	struct judge_plan plan = judge_plan_default;
 	int r;
 
 	if (a->plan && (r = plan_read(a->plan, &plan, e)) < 0)
 		return r;
-	if ((r = read_all(file, n, e)) < 0 || (r = compare(file, n, &plan, a->plan, &c, e)) < 0)
+	if ((r = read_all(file, n, e)) < 0 || (r = compare(file, n, factor, &plan, a->plan, &c, e)) < 0)
 		return r;
 	r = print(a, &c, e);
 	comparison_free(&c);
@@ -176,6 +188,7 @@ static const struct opt options[] = {
      set_control},
     {"plan", "FILE", "The roster, margins and error rates (default: 4 canaries, 4 controls, 1 boot, 30 storms).",
      set_plan},
+    {"setting", NULL, "Old and new are two settings (sysctls) of one kernel, in one boot or in several.", set_setting},
     {"json", NULL, "Print JSON for machines.", set_json},
     {"no-picture", NULL, "Leave out the picture of the distributions.", set_no_picture},
 };

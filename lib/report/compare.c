@@ -22,20 +22,31 @@ static bool is_new(enum compare_group g)
 }
 
 /* A kernel that shows no build-id is known by its release alone. */
-static bool same_kernel(const struct recording_header *a, const struct recording_header *b)
+static bool same_build(const struct recording_header *a, const struct recording_header *b)
 {
 	static const uint8_t none[sizeof(a->build_id)];
 	bool known = memcmp(a->build_id, none, sizeof(none)) != 0 && memcmp(b->build_id, none, sizeof(none)) != 0;
 
-	return strcmp(a->release, b->release) == 0 && a->pcp_batch_scale_max == b->pcp_batch_scale_max &&
-	       (!known || memcmp(a->build_id, b->build_id, sizeof(none)) == 0);
+	return strcmp(a->release, b->release) == 0 && (!known || memcmp(a->build_id, b->build_id, sizeof(none)) == 0);
 }
 
-/* Controls stay on the canaries' old kernel in both of their groups; the canaries' new one is another: a host that came
- * up with the old kernel again would prove it no worse than itself, and promote a kernel that nobody measured. */
-static int check_kernels(const struct compare_file *file, size_t n, struct err *e)
+static bool same_kernel(const struct recording_header *a, const struct recording_header *b)
 {
-	const struct compare_file *first[2] = {NULL, NULL}; /* of the old kernel, of the new one */
+	return same_build(a, b) && a->pcp_batch_scale_max == b->pcp_batch_scale_max;
+}
+
+/* "kernel" or "setting": what the messages call old and new. */
+static const char *factor_word(enum compare_factor f)
+{
+	return f == COMPARE_KERNELS ? "kernel" : "setting";
+}
+
+/* All of the first kind have one kernel with one vm.pcp_batch_scale_max, and all of the second one have one: controls
+ * are of the first kind in both of their groups. */
+static int check_arms(const struct compare_file *file, size_t n, enum compare_factor factor,
+		      const struct compare_file *first[2], struct err *e)
+{
+	const char *what = factor_word(factor);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct compare_file *f = &file[i];
@@ -49,38 +60,53 @@ static int check_kernels(const struct compare_file *file, size_t n, struct err *
 		text_kernel(&first[newer]->header, a);
 		text_kernel(&f->header, b);
 		if (is_control(f->group))
-			return err_set(
-			    e, EINVAL,
-			    "%s and %s: controls must stay on the canaries' old kernel, but the old kernel is "
-			    "%s in the first and this control ran %s; nothing was compared",
-			    first[newer]->path, f->path, a, b);
+			return err_set(e, EINVAL,
+				       "%s and %s: controls must stay on the canaries' old %s, but the old %s is "
+				       "%s in the first and this control ran %s; nothing was compared",
+				       first[newer]->path, f->path, what, what, a, b);
 		return err_set(e, EINVAL,
-			       "%s and %s: all canaries must have one %s kernel, but the first ran %s, the second %s; "
+			       "%s and %s: all canaries must have one %s %s, but the first ran %s, the second %s; "
 			       "nothing was compared",
-			       first[newer]->path, f->path, newer ? "new" : "old", a, b);
-	}
-	if (first[0] && first[1] && same_kernel(&first[0]->header, &first[1]->header)) {
-		char a[TEXT_KERNEL_MAX];
-
-		return err_set(
-		    e, EINVAL,
-		    "%s and %s: old and new are one kernel, %s, so the new one was not measured; boot it and "
-		    "record again; nothing was compared",
-		    first[0]->path, first[1]->path, text_kernel(&first[0]->header, a));
+			       first[newer]->path, f->path, newer ? "new" : "old", what, a, b);
 	}
 	return 0;
 }
 
-static int check_pair(const struct compare_file *a, const struct compare_file *b, struct err *e)
+/* The canaries' new kernel is another: a host that came up with the old kernel again would prove it no worse than
+ * itself, and promote a kernel that nobody measured. */
+static int check_kernels(const struct compare_file *file, size_t n, struct err *e)
 {
-	if (memcmp(a->header.boot_id, b->header.boot_id, sizeof(a->header.boot_id)) == 0)
-		return err_set(e, EINVAL,
-			       "%s and %s are of the same boot (boot id %02x%02x%02x%02x-...): each boot counts once; "
-			       "leave one out, or reboot before recording again",
-			       a->path, b->path, a->header.boot_id[0], a->header.boot_id[1], a->header.boot_id[2],
-			       a->header.boot_id[3]);
-	if (strcmp(a->header.host, b->header.host) != 0)
-		return 0;
+	const struct compare_file *first[2] = {NULL, NULL}; /* of the old kernel, of the new one */
+	char a[TEXT_KERNEL_MAX];
+	int r = check_arms(file, n, COMPARE_KERNELS, first, e);
+
+	if (r < 0 || !first[0] || !first[1] || !same_kernel(&first[0]->header, &first[1]->header))
+		return r;
+	return err_set(e, EINVAL,
+		       "%s and %s: old and new are one kernel, %s, so the new one was not measured; boot it and "
+		       "record again; nothing was compared",
+		       first[0]->path, first[1]->path, text_kernel(&first[0]->header, a));
+}
+
+/* One kernel everywhere; whether old and new are one setting cannot be told from recordings. */
+static int check_settings(const struct compare_file *file, size_t n, struct err *e)
+{
+	const struct compare_file *first[2] = {NULL, NULL};
+	char a[TEXT_KERNEL_MAX], b[TEXT_KERNEL_MAX];
+
+	for (size_t i = 1; i < n; i++)
+		if (!same_build(&file[0].header, &file[i].header))
+			return err_set(
+			    e, EINVAL,
+			    "%s and %s: settings are compared on one kernel, but the first ran %s, the second "
+			    "%s; nothing was compared",
+			    file[0].path, file[i].path, text_kernel(&file[0].header, a),
+			    text_kernel(&file[i].header, b));
+	return check_arms(file, n, COMPARE_SETTINGS, first, e);
+}
+
+static int check_host(const struct compare_file *a, const struct compare_file *b, struct err *e)
+{
 	if (is_control(a->group) != is_control(b->group))
 		return err_set(e, EINVAL, "%s and %s: host %s cannot be both a canary and a control; leave one out",
 			       a->path, b->path, a->header.host);
@@ -97,7 +123,34 @@ static int check_pair(const struct compare_file *a, const struct compare_file *b
 	return 0;
 }
 
-static int check(const struct compare_file *file, size_t n, struct err *e)
+static int check_pair(const struct compare_file *a, const struct compare_file *b, enum compare_factor factor,
+		      struct err *e)
+{
+	const struct recording_header *x = &a->header, *y = &b->header;
+	bool one_boot = memcmp(x->boot_id, y->boot_id, sizeof(x->boot_id)) == 0;
+	bool one_host = strcmp(x->host, y->host) == 0;
+	char boot[9];
+
+	if (one_boot && factor == COMPARE_KERNELS)
+		return err_set(
+		    e, EINVAL,
+		    "%s and %s are of the same boot (boot id %s-...): each boot counts once; leave one out, or "
+		    "reboot before recording again",
+		    a->path, b->path, text_hex(x->boot_id, 4, boot));
+	if (one_boot && x->start_unix_s == y->start_unix_s && x->seed == y->seed)
+		return err_set(e, EINVAL,
+			       "%s and %s are the same recording (boot id %s-...): each counts once; leave one out",
+			       a->path, b->path, text_hex(x->boot_id, 4, boot));
+	if (one_boot && !one_host)
+		return err_set(
+		    e, EINVAL,
+		    "%s and %s are of the same boot (boot id %s-...), but of hosts %s and %s: one machine is "
+		    "one host; leave one out",
+		    a->path, b->path, text_hex(x->boot_id, 4, boot), x->host, y->host);
+	return one_host ? check_host(a, b, e) : 0;
+}
+
+static int check(const struct compare_file *file, size_t n, enum compare_factor factor, struct err *e)
 {
 	for (size_t i = 1; i < n; i++) {
 		int r = summary_comparable(&file[0].header.shape, &file[i].header.shape, e);
@@ -107,13 +160,13 @@ static int check(const struct compare_file *file, size_t n, struct err *e)
 	}
 	for (size_t i = 0; i < n; i++) {
 		for (size_t j = i + 1; j < n; j++) {
-			int r = check_pair(&file[i], &file[j], e);
+			int r = check_pair(&file[i], &file[j], factor, e);
 
 			if (r < 0)
 				return r;
 		}
 	}
-	return check_kernels(file, n, e);
+	return factor == COMPARE_KERNELS ? check_kernels(file, n, e) : check_settings(file, n, e);
 }
 
 static int by_kind_and_name(const void *a, const void *b)
@@ -177,11 +230,11 @@ static void count_hosts(struct comparison *c)
 	}
 }
 
-int compare(const struct compare_file *file, size_t n, const struct judge_plan *plan, const char *plan_name,
-	    struct comparison *ret, struct err *e)
+int compare(const struct compare_file *file, size_t n, enum compare_factor factor, const struct judge_plan *plan,
+	    const char *plan_name, struct comparison *ret, struct err *e)
 {
-	struct comparison c = {.file = file, .n_files = n, .plan = plan, .plan_name = plan_name};
-	int r = check(file, n, e);
+	struct comparison c = {.factor = factor, .file = file, .n_files = n, .plan = plan, .plan_name = plan_name};
+	int r = check(file, n, factor, e);
 
 	if (r < 0)
 		return r;

@@ -6,6 +6,10 @@
 #include "lib/core/judge.h"
 #include "lib/core/recording.h"
 
+/* What differs between old and new. Kernels: each boot counts once. Settings: a preset that was set in place, on one
+ * kernel and perhaps in one boot. */
+enum compare_factor { COMPARE_KERNELS, COMPARE_SETTINGS };
+
 enum compare_group { GROUP_OLD, GROUP_NEW, GROUP_CONTROL_OLD, GROUP_CONTROL_NEW, GROUP_COUNT };
 
 struct compare_file {
@@ -29,6 +33,7 @@ struct compare_arm {
 
 /* The plan and the files stay the caller's; hosts are freed by comparison_free. */
 struct comparison {
+	enum compare_factor factor;
 	const struct compare_file *file;
 	size_t n_files;
 	const struct judge_plan *plan;
@@ -40,11 +45,14 @@ struct comparison {
 };
 
 /* Groups, checks, judges. -EINVAL, naming both files and what differs, where recordings may not be compared: another
- * shape; a group with two kernels or two settings of vm.pcp_batch_scale_max; one kernel as old and new; controls on
- * another kernel than the canaries' old one; a host in both arms, or with two clock sources or CPU counts; a boot that
- * comes twice. */
-int must_check compare(const struct compare_file *file, size_t n, const struct judge_plan *plan, const char *plan_name,
-		       struct comparison *ret, struct err *e);
+ * shape; a host in both arms, or with two clock sources or CPU counts; and
+ * - of kernels: a group with two kernels or two settings of vm.pcp_batch_scale_max; one kernel as old and new; controls
+ *   on another kernel than the canaries' old one; a boot that comes twice;
+ * - of settings: two kernels; a group with two settings of vm.pcp_batch_scale_max; controls with another one than the
+ *   canaries' old one; a recording that comes twice; one boot on two hosts. That old and new have the same
+ *   vm.pcp_batch_scale_max is right: a preset may set other keys, of which a recording says nothing. */
+int must_check compare(const struct compare_file *file, size_t n, enum compare_factor factor,
+		       const struct judge_plan *plan, const char *plan_name, struct comparison *ret, struct err *e);
 void comparison_free(struct comparison *c);
 
 /* D of a host: mean y of its new boots - mean of its old ones; NaN where either has none or y is NaN. */

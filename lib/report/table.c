@@ -82,10 +82,11 @@ static int add_hosts(struct buf *out, const char *first, const struct comparison
 static int add_plan(struct buf *out, const struct comparison *c, struct err *e)
 {
 	const struct judge_plan *p = c->plan;
+	bool kernels = c->factor == COMPARE_KERNELS;
 	_cleanup_(buf_free) struct buf text = BUF_INIT(8192);
-	int r =
-	    buf_addf(&text, e, "%s: %u boot%s a kernel, %u storms a boot",
-		     c->plan_name ? c->plan_name : "the default one", p->boots, p->boots == 1 ? "" : "s", p->storms);
+	int r = buf_addf(&text, e, "%s: %u %s%s a %s, %u storms a %s", c->plan_name ? c->plan_name : "the default one",
+			 p->boots, kernels ? "boot" : "recording", p->boots == 1 ? "" : "s",
+			 kernels ? "kernel" : "setting", p->storms, kernels ? "boot" : "recording");
 
 	for (int i = 0; r == 0 && i < ENDPOINT_COUNT; i++)
 		if (p->judged[i])
@@ -95,7 +96,7 @@ static int add_plan(struct buf *out, const struct comparison *c, struct err *e)
 	return r < 0 ? r : text_wrap(out, "plan        ", text.data, TABLE_WIDTH, e);
 }
 
-static int add_what(struct buf *out, const struct comparison *c, struct err *e)
+static int add_kernels(struct buf *out, const struct comparison *c, struct err *e)
 {
 	char kernel[TEXT_KERNEL_MAX];
 	int r = 0;
@@ -104,6 +105,30 @@ static int add_what(struct buf *out, const struct comparison *c, struct err *e)
 		r = text_wrap(out, "old kernel  ", text_kernel(c->arm[GROUP_OLD].header, kernel), TABLE_WIDTH, e);
 	if (r == 0 && c->arm[GROUP_NEW].header)
 		r = text_wrap(out, "new kernel  ", text_kernel(c->arm[GROUP_NEW].header, kernel), TABLE_WIDTH, e);
+	return r;
+}
+
+/* A preset may set what no recording tells: then that is said, rather than two lines that look alike. */
+static int add_settings(struct buf *out, const struct comparison *c, struct err *e)
+{
+	const struct recording_header *old = c->arm[GROUP_OLD].header, *newer = c->arm[GROUP_NEW].header;
+	char kernel[TEXT_KERNEL_MAX], scale[TEXT_MAX], text[TEXT_KERNEL_MAX];
+	bool same = old && newer && old->pcp_batch_scale_max == newer->pcp_batch_scale_max;
+	int r = text_wrap(out, "kernel      ", text_build(&c->file[0].header, kernel), TABLE_WIDTH, e);
+
+	if (r == 0 && old)
+		r = text_wrap(out, "old setting ", text_scale(old, scale), TABLE_WIDTH, e);
+	if (r < 0 || !newer)
+		return r;
+	snprintf(text, sizeof(text), "%s%s", text_scale(newer, scale),
+		 same ? ", as before; what else was set, recordings do not tell" : "");
+	return text_wrap(out, "new setting ", text, TABLE_WIDTH, e);
+}
+
+static int add_what(struct buf *out, const struct comparison *c, struct err *e)
+{
+	int r = c->factor == COMPARE_KERNELS ? add_kernels(out, c, e) : add_settings(out, c, e);
+
 	if (r == 0)
 		r = add_hosts(out, "canaries    ", c, false, c->plan->canaries, e);
 	if (r == 0)
@@ -131,7 +156,7 @@ static int add_exit(struct buf *out, const struct comparison *c, const char *con
 
 int table_comparison(struct buf *out, const struct comparison *c, struct err *e)
 {
-	/* Controls have the old kernel twice: before and after the canaries changed. */
+	/* Controls have the old kernel, or setting, twice: before and after the canaries changed. */
 	static const char *const name[GROUP_COUNT] = {"canaries  old", "canaries  new", "controls  old",
 						      "controls  again"};
 	int r = add_what(out, c, e);
@@ -186,8 +211,11 @@ int table_verdict(struct buf *out, const struct comparison *c, bool colour, stru
 	if (r == 0 && c->arm[GROUP_CONTROL_OLD].recordings == 0)
 		r = text_wrap(
 		    out, "",
-		    "There are no controls: these ratios are the canaries' alone, and what else changed between "
-		    "the boots is in them. They are an estimate, no proof.",
+		    c->factor == COMPARE_KERNELS
+			? "There are no controls: these ratios are the canaries' alone, and what else changed between "
+			  "the boots is in them. They are an estimate, no proof."
+			: "There are no controls: these ratios are the canaries' alone, and what else changed between "
+			  "the recordings is in them. They are an estimate, no proof.",
 		    TABLE_WIDTH, e);
 	if (r == 0)
 		r = buf_addf(out, e, "\nverdict: %s%s%s\n", colour ? verdict_colour(v->kind) : "",

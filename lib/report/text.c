@@ -111,17 +111,36 @@ const char *text_hex(const uint8_t *bytes, size_t n, char *ret)
 	return ret;
 }
 
-const char *text_kernel(const struct recording_header *h, char ret[TEXT_KERNEL_MAX])
+const char *text_scale(const struct recording_header *h, char ret[TEXT_MAX])
+{
+	if (h->pcp_batch_scale_max >= 0)
+		snprintf(ret, TEXT_MAX, "pcp_batch_scale_max %d", h->pcp_batch_scale_max);
+	else
+		snprintf(ret, TEXT_MAX, "no pcp_batch_scale_max");
+	return ret;
+}
+
+static const char *kernel(const struct recording_header *h, const char *scale, char ret[TEXT_KERNEL_MAX])
 {
 	static const uint8_t none[sizeof(h->build_id)];
-	char id[13], scale[48] = "";
+	char id[13];
+	bool known = memcmp(h->build_id, none, sizeof(none)) != 0;
 
-	if (h->pcp_batch_scale_max >= 0)
-		snprintf(scale, sizeof(scale), ", pcp_batch_scale_max %d", h->pcp_batch_scale_max);
-	snprintf(ret, TEXT_KERNEL_MAX, "%s (%s%s%s)", h->release,
-		 memcmp(h->build_id, none, sizeof(none)) == 0 ? "no build-id" : "build-id ",
-		 memcmp(h->build_id, none, sizeof(none)) == 0 ? "" : text_hex(h->build_id, 6, id), scale);
+	snprintf(ret, TEXT_KERNEL_MAX, "%s (%s%s%s%s)", h->release, known ? "build-id " : "no build-id",
+		 known ? text_hex(h->build_id, 6, id) : "", *scale ? ", " : "", scale);
 	return ret;
+}
+
+const char *text_kernel(const struct recording_header *h, char ret[TEXT_KERNEL_MAX])
+{
+	char scale[TEXT_MAX];
+
+	return kernel(h, h->pcp_batch_scale_max >= 0 ? text_scale(h, scale) : "", ret);
+}
+
+const char *text_build(const struct recording_header *h, char ret[TEXT_KERNEL_MAX])
+{
+	return kernel(h, "", ret);
 }
 
 int text_wrap(struct buf *out, const char *first, const char *text, size_t width, struct err *e)

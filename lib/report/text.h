@@ -19,6 +19,10 @@ const char *text_ratio(double x, char ret[TEXT_MAX]);                          /
 const char *text_hex(const uint8_t *bytes, size_t n, char *ret);               /* 2 n + 1 bytes */
 /* "6.1.158 (build-id 0123456789ab, pcp_batch_scale_max 5)" */
 const char *text_kernel(const struct recording_header *h, char ret[TEXT_KERNEL_MAX]);
+/* "6.1.158 (build-id 0123456789ab)": the kernel without what is set in it. */
+const char *text_build(const struct recording_header *h, char ret[TEXT_KERNEL_MAX]);
+/* "pcp_batch_scale_max 5": what a recording tells of the settings; "no pcp_batch_scale_max". */
+const char *text_scale(const struct recording_header *h, char ret[TEXT_MAX]);
 
 /* Adds first, then text broken at blanks so that no line is longer than width, later lines indented by as much as
  * first is long; then a line feed. A word that is too long stands alone. */

@@ -61,6 +61,43 @@ static json_t *kernel(struct out *o, const struct recording_header *h)
 	return k;
 }
 
+static json_t *build(struct out *o, const struct recording_header *h)
+{
+	json_t *k = json_object();
+
+	put(o, k, "release", json_string(h->release));
+	put(o, k, "build_id", hex(h->build_id, sizeof(h->build_id)));
+	return k;
+}
+
+static json_t *setting(struct out *o, const struct recording_header *h)
+{
+	if (!h)
+		return json_null();
+	json_t *s = json_object();
+
+	put(o, s, "pcp_batch_scale_max",
+	    h->pcp_batch_scale_max < 0 ? json_null() : json_integer(h->pcp_batch_scale_max));
+	return s;
+}
+
+/* What was compared: two kernels, or two settings of one. */
+static void put_factor(struct out *o, json_t *root, const struct comparison *c)
+{
+	const struct recording_header *old = c->arm[GROUP_OLD].header, *newer = c->arm[GROUP_NEW].header;
+
+	if (c->factor == COMPARE_KERNELS) {
+		put(o, root, "factor", json_string("kernel"));
+		put(o, root, "old_kernel", kernel(o, old));
+		put(o, root, "new_kernel", kernel(o, newer));
+		return;
+	}
+	put(o, root, "factor", json_string("setting"));
+	put(o, root, "kernel", build(o, &c->file[0].header));
+	put(o, root, "old_setting", setting(o, old));
+	put(o, root, "new_setting", setting(o, newer));
+}
+
 static json_t *shape(struct out *o, const struct recording_shape *s)
 {
 	json_t *j = json_object();
@@ -269,8 +306,7 @@ int to_json_comparison(struct buf *buf, const struct comparison *c, struct err *
 	for (int i = 0; i < ENDPOINT_COUNT; i++)
 		push(&o, list, endpoint(&o, (enum endpoint)i, &c->verdict.endpoint[i]));
 	put(&o, root, "endpoints", list);
-	put(&o, root, "old_kernel", kernel(&o, c->arm[GROUP_OLD].header));
-	put(&o, root, "new_kernel", kernel(&o, c->arm[GROUP_NEW].header));
+	put_factor(&o, root, c);
 	put(&o, root, "shape", shape(&o, &c->file[0].header.shape));
 	put(&o, root, "plan", plan(&o, c));
 	put(&o, canaries, "old", arm(&o, &c->arm[GROUP_OLD]));

@@ -160,6 +160,54 @@ setup() {
     refused "two clocks, hpet and tsc"
 }
 
+# settings SCALE: three canaries whose new recordings are at SCALE, three controls; one kernel, one boot each
+settings() {
+    local h
+    for h in 1 2 3; do
+        "$MAKE" --out canary-$h-old.kpcp --host canary-$h --boot 30$h --seed 1$h "${NEW[@]}"
+        "$MAKE" --out canary-$h-new.kpcp --host canary-$h --boot 30$h --seed 2$h "${NEW[@]}" --pcp-scale "$1" --scale 0.97
+        "$MAKE" --out control-$h-old.kpcp --host control-$h --boot 40$h --seed 3$h "${NEW[@]}"
+        "$MAKE" --out control-$h-new.kpcp --host control-$h --boot 40$h --seed 4$h "${NEW[@]}"
+    done
+}
+
+@test "--setting compares two settings of one kernel in one boot, and says so in table and JSON" {
+    settings 0
+    run --separate-stderr compare new
+    refused canary-1-old.kpcp canary-1-new.kpcp "same boot"
+    compare new --setting >out
+    grep -qx 'kernel      6.1.158-kpcp (build-id [0-9a-f]*)' out
+    grep -qx 'old setting pcp_batch_scale_max 5' out
+    grep -qx 'new setting pcp_batch_scale_max 0' out
+    grep -qx 'verdict: PROMOTE' out
+    compare new --setting --json >one
+    python3 - one <<'END'
+import json, sys
+d = json.load(open(sys.argv[1], encoding="utf-8"))
+assert d["factor"] == "setting" and d["kernel"]["release"] == "6.1.158-kpcp", d
+assert d["old_setting"]["pcp_batch_scale_max"] == 5 and d["new_setting"]["pcp_batch_scale_max"] == 0, d
+assert "old_kernel" not in d and "new_kernel" not in d
+END
+    settings 5 # another sysctl: recordings do not tell which
+    compare new --setting >out
+    grep -q 'new setting pcp_batch_scale_max 5, as before' out
+}
+
+@test "--setting refuses two kernels, a control with the new setting, and a recording that comes twice" {
+    settings 0
+    "$MAKE" --out canary-2-new.kpcp --host canary-2 --boot 302 --seed 22 "${OLD[@]}"
+    run --separate-stderr compare new --setting
+    refused canary-1-old.kpcp canary-2-new.kpcp "one kernel" 6.1.158-kpcp 6.1.158-stock
+    settings 0
+    "$MAKE" --out control-2-new.kpcp --host control-2 --boot 402 --seed 42 "${NEW[@]}" --pcp-scale 0
+    run --separate-stderr compare new --setting
+    refused control-2-new.kpcp "canaries' old setting"
+    settings 0
+    cp canary-2-old.kpcp canary-2-new.kpcp
+    run --separate-stderr compare new --setting
+    refused canary-2-old.kpcp canary-2-new.kpcp "same recording"
+}
+
 @test "a file that is not there, and one that is no recording, are refused" {
     run --separate-stderr "$CANARY" compare nowhere.kpcp -- canary-1-new.kpcp
     refused nowhere.kpcp

@@ -84,7 +84,7 @@ static int tear_down(void **state)
 
 static int run(struct fixture *f, size_t n)
 {
-	return compare(f->file, n, &f->plan, NULL, &f->c, &f->e);
+	return compare(f->file, n, COMPARE_KERNELS, &f->plan, NULL, &f->c, &f->e);
 }
 
 static void test_promote(void **state)
@@ -201,6 +201,113 @@ static void test_refuses_wrong_hosts(void **state)
 	refuses(f, "both a canary and a control");
 }
 
+/* ---- settings: one kernel, perhaps one boot ---- */
+
+static int run_settings(struct fixture *f, size_t n)
+{
+	return compare(f->file, n, COMPARE_SETTINGS, &f->plan, NULL, &f->c, &f->e);
+}
+
+/* All on one kernel with a setting of 5; each host's recordings in one boot, one after the other; canaries end at
+ * scale. */
+static void make_settings(struct fixture *f, int scale)
+{
+	for (int i = 0; i < FILES; i++) {
+		struct recording_header *h = &f->file[i].header;
+
+		snprintf(h->release, sizeof(h->release), "6.1-kpcp");
+		h->build_id[0] = 1;
+		h->pcp_batch_scale_max = f->file[i].group == GROUP_NEW ? scale : 5;
+		h->boot_id[0] = (uint8_t)(i / 4 * 2 + (f->file[i].group >= GROUP_CONTROL_OLD) + 1);
+		h->start_unix_s = 1000 + (uint64_t)i;
+		h->seed = 7;
+		h->cpus = 4;
+	}
+}
+
+static void refuses_settings(struct fixture *f, const char *message)
+{
+	memset(&f->e, 0, sizeof(f->e));
+	assert_int_equal(run_settings(f, FILES), -EINVAL);
+	if (!strstr(f->e.text, message))
+		fail_msg("\"%s\" does not say \"%s\"", f->e.text, message);
+}
+
+static void test_settings(void **state)
+{
+	struct fixture *f = *state;
+	_cleanup_(buf_free) struct buf table = BUF_INIT(1 << 20), json = BUF_INIT(1 << 20);
+
+	make_settings(f, 0);
+	assert_int_equal(run_settings(f, FILES), 0);
+	assert_int_equal(f->c.verdict.kind, VERDICT_PROMOTE);
+	assert_int_equal(f->c.factor, COMPARE_SETTINGS);
+	assert_int_equal(table_comparison(&table, &f->c, &f->e), 0);
+	assert_non_null(strstr(table.data, "kernel      6.1-kpcp (build-id 010000000000)\n"
+					   "old setting pcp_batch_scale_max 5\n"
+					   "new setting pcp_batch_scale_max 0\n"));
+	assert_non_null(strstr(table.data, "1 recording a setting, 30 storms a recording"));
+	assert_null(strstr(table.data, "new kernel"));
+	assert_int_equal(to_json_comparison(&json, &f->c, &f->e), 0);
+	assert_non_null(strstr(json.data, "\"factor\": \"setting\""));
+	assert_non_null(strstr(json.data, "\"new_setting\": {\n    \"pcp_batch_scale_max\": 0\n  }"));
+	assert_null(strstr(json.data, "new_kernel"));
+}
+
+/* A preset may set what no recording tells; and a kernel without the sysctl can have one, too. */
+static void test_settings_that_recordings_do_not_tell(void **state)
+{
+	struct fixture *f = *state;
+	_cleanup_(buf_free) struct buf table = BUF_INIT(1 << 20);
+
+	make_settings(f, 5);
+	assert_int_equal(run_settings(f, FILES), 0);
+	assert_int_equal(table_comparison(&table, &f->c, &f->e), 0);
+	assert_non_null(strstr(table.data, "new setting pcp_batch_scale_max 5, as before"));
+	comparison_free(&f->c);
+	for (int i = 0; i < FILES; i++)
+		f->file[i].header.pcp_batch_scale_max = -1;
+	assert_int_equal(run_settings(f, FILES), 0);
+	comparison_free(&f->c);
+	make_settings(f, 0);
+	refuses(f, "of the same boot"); /* a kernel takes a boot of its own */
+}
+
+static void test_refuses_settings(void **state)
+{
+	struct fixture *f = *state;
+	struct recording_header *canary = &f->file[9].header, *control = &f->file[11].header, *old = &f->file[8].header;
+
+	make_settings(f, 0);
+	canary->build_id[0] = 2;
+	refuses_settings(f, "settings are compared on one kernel, but the first ran 6.1-kpcp (build-id 010000000000");
+	canary->build_id[0] = 0; /* shows none */
+	snprintf(canary->release, sizeof(canary->release), "6.1-other");
+	refuses_settings(f, "6.1-other (no build-id");
+	make_settings(f, 0);
+	canary->pcp_batch_scale_max = 3;
+	refuses_settings(f, "all canaries must have one new setting");
+	assert_non_null(strstr(f->e.text, "pcp_batch_scale_max 3"));
+	make_settings(f, 0);
+	control->pcp_batch_scale_max = 0;
+	refuses_settings(f, "controls must stay on the canaries' old setting");
+	make_settings(f, 0);
+	old->pcp_batch_scale_max = 4;
+	refuses_settings(f, "one old setting");
+	make_settings(f, 0);
+	canary->start_unix_s = old->start_unix_s;
+	refuses_settings(f, "are the same recording (boot id 05000000-");
+	canary->seed = 8; /* two in one second are two */
+	assert_int_equal(run_settings(f, FILES), 0);
+	comparison_free(&f->c);
+	make_settings(f, 0);
+	canary->boot_id[0] = f->file[0].header.boot_id[0];
+	refuses_settings(f, "but of hosts canary-3 and canary-1: one machine is one host");
+	make_settings(f, 0);
+	canary->cpus = 3;
+	refuses_settings(f, "4 CPUs online, then 3");
+}
+
 static void test_refuses_too_many_boots(void **state)
 {
 	static struct compare_file file[JUDGE_BOOTS_MAX + 1];
@@ -208,7 +315,7 @@ static void test_refuses_too_many_boots(void **state)
 
 	for (int i = 0; i <= JUDGE_BOOTS_MAX; i++)
 		fill(&file[i], GROUP_OLD, 1, i + 1);
-	assert_int_equal(compare(file, JUDGE_BOOTS_MAX + 1, &f->plan, NULL, &f->c, &f->e), -EINVAL);
+	assert_int_equal(compare(file, JUDGE_BOOTS_MAX + 1, COMPARE_KERNELS, &f->plan, NULL, &f->c, &f->e), -EINVAL);
 	assert_non_null(strstr(f->e.text, "boots of host canary-1"));
 }
 
@@ -260,6 +367,9 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_refuses_mixed_kernels, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_refuses_one_kernel, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_refuses_wrong_hosts, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_settings, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_settings_that_recordings_do_not_tell, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_refuses_settings, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_refuses_too_many_boots, set_up, tear_down),
 	    cmocka_unit_test(test_decisions),
 	    cmocka_unit_test_setup_teardown(test_json_without_data, set_up, tear_down),
