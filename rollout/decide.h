@@ -37,18 +37,22 @@ struct decide_host {
 	char name[65];
 	char cluster[DIRECTIVE_NAME_MAX];
 	enum role role;
-	uint32_t wave;        /* from 1: when it follows; controls that are in clusters follow in wave 1; 0: never */
-	bool busy;            /* an order is out: granted and not ended */
-	enum verb verb;       /* of the last order; meaningful when ordered */
-	bool ordered;         /* any order of this rollout was ever granted to it */
-	enum outcome outcome; /* of the last order */
-	uint64_t order_age_s; /* since its grant */
-	uint64_t seen_age_s;  /* since the last poll */
+	uint32_t wave;                 /* from 1: when it follows; controls in clusters follow in wave 1; 0: never */
+	bool retired;                  /* written off by a person */
+	bool busy;                     /* an order is out: granted and not ended */
+	bool ordered;                  /* any order of this rollout was ever granted to it */
+	enum verb verb;                /* of the last order; meaningful when ordered */
+	enum outcome outcome;          /* of the last order */
+	char reason[MESSAGE_TEXT_MAX]; /* of that outcome */
+	uint64_t order_age_s;          /* since its grant */
+	uint64_t seen_age_s;           /* since the last poll; UINT64_MAX: never */
 	/* what was done to it in this rollout, from ended orders */
 	bool staged, tried, proved, applied, committed, reverted;
-	uint32_t measured_old, measured_new; /* boots whose recordings are in */
+	uint32_t failed_reverts;             /* ways back that ended badly, since a person last looked */
+	uint32_t measured_old, measured_new; /* boots: their orders ended, their recordings are in */
 	uint64_t soaked_s;                   /* since it came to SOAK or APPLIED; 0 before */
-	enum host_state state;               /* as last reported */
+	/* As last reported; IDLE where that report is of another rollout and not FOREIGN or HELD. */
+	enum host_state state;
 };
 
 struct decide_view {
@@ -67,32 +71,42 @@ struct decide_view {
 struct decision {
 	enum rollout_state state;
 	uint32_t wave;
-	char reason[MESSAGE_TEXT_MAX]; /* why the state is what it is now; a sentence; "" when nothing changed */
+	char reason[MESSAGE_TEXT_MAX];  /* why the state is another one now; a sentence; "" when it is the same */
+	char waiting[MESSAGE_TEXT_MAX]; /* what a person has to see to before it goes on; a sentence; "" for nothing */
 	/* orders to grant now, at most one a host; epoch and rollout are the caller's to fill */
 	uint32_t n_orders;
 	struct decide_order {
 		uint32_t host; /* index into view->host */
+		bool replaces; /* ends the order that is out, as failed: the way back in place of one that timed out */
 		struct order order;
 	} * order; /* owned by the decision */
 };
 void decision_free(struct decision *d);
 
+#define DECIDE_REVERT_TRIES   3  /* ways back that may end badly before a person has to look */
+#define DECIDE_REVERT_PAUSE_S 60 /* from one such try to the next */
+
 /* Rules:
- * - a failed, held or refused order of a canary, control or wave host, a host in FOREIGN or HELD, and an order that is
- *   older than order_timeout_s: the rollout goes ROLLING_BACK (any state before DONE), naming the host. (A refused
- * STAGE of a wave host counts alike: the operator takes it out of the clusters.)
+ * - away: a host with an order other than commit, and one that was not seen for order_timeout_s (nobody knows what it
+ *   does); retired hosts are not. An order other than commit is granted only where fewer than directive->budget others
+ *   of its cluster are away, ways back included; never to a busy host; an order that goes forward never to a host that
+ *   was not seen for order_timeout_s, is FOREIGN or HELD. So a time-out never makes room for the next reboot.
+ * - taken back (any state from CANARY to HOLD -> ROLLING_BACK, naming the host): an order that was refused, failed or
+ *   held, or is out for longer than order_timeout_s; a host with orders in FOREIGN or HELD, or that left the new kernel
+ *   or preset by itself; a host that was retired between its first order and its commit, or before it was measured.
+ *   (A refused STAGE of a wave host counts alike: the operator takes it out of the clusters.)
  * - CANARY: stage canaries (kernel); measure old boots, then (preset: apply to canaries) new boots: canaries and
- * controls alike, in step: nobody begins boot i of the new arm before everybody has ended the old arm. Then JUDGING.
- *   evidence = health: stage, trial (kernel) or apply (preset) of the canaries, then PROVING.
- * - JUDGING: waits for has_verdict. PROMOTE -> PROVING; ROLLBACK -> ROLLING_BACK; HOLD -> HOLD, and past the deadline
- *   ROLLING_BACK.
+ *   controls alike: nobody begins the new arm before everybody has ended the old one, and who has fewest boots goes
+ *   first. Then JUDGING. evidence = health: stage and trial (kernel) or apply (preset) of the canaries, then PROVING.
+ * - JUDGING: waits for has_verdict. PROMOTE -> PROVING; ROLLBACK -> ROLLING_BACK; HOLD -> HOLD.
+ * - CANARY, JUDGING, HOLD: past deadline_s -> ROLLING_BACK.
  * - PROVING: canaries: prove (kernel), soak soak_s, commit. Then WAVE 1.
  * - WAVE n: its hosts: stage, trial, soak, commit (kernel); apply, soak, commit (preset). All committed: next wave, or
- * DONE.
- * - the budget: never more than directive->budget hosts of one cluster busy with an order other than commit; a host
- * that was not seen for long keeps using it up. Orders that go back are budgeted too.
- * - ROLLING_BACK: revert every host that got an order (also those whose order is still out, once it ended or timed
- * out); all reverted -> ROLLED_BACK, or ABORTED when abort_wanted.
- * - deadline_s past in CANARY or JUDGING: ROLLING_BACK.
- * Fails only with -ENOMEM, or -EINVAL on a view that no caller may pass. */
+ *   DONE. Hosts that were retired before their first order are left out.
+ * - ROLLING_BACK: revert every host that got an order; an order that is still out is waited for until it ends or
+ *   times out, and is then replaced; a way back that is out is waited for without end. A way back that ended badly is
+ *   tried again, to DECIDE_REVERT_TRIES. All back (or retired): ROLLED_BACK, or ABORTED when abort_wanted.
+ * - abort_wanted: APPROVED -> ABORTED; CANARY to HOLD -> ROLLING_BACK.
+ * Fails only with -ENOMEM, or -EINVAL on a view that no caller may pass: too many hosts, a cluster that the directive
+ * does not name, a state past JUDGING by evidence = measured without PROMOTE. */
 int must_check decide(const struct decide_view *v, struct decision *ret, struct err *e);
