@@ -50,6 +50,8 @@ const char *ossl_why(char ret[OSSL_WHY_MAX])
 	const char *words = ERR_GET_LIB(code) == ERR_LIB_PEM ? pem_words(ERR_GET_REASON(code)) : NULL;
 	if (words)
 		snprintf(ret, OSSL_WHY_MAX, "%s", words);
+	else if (ERR_GET_REASON(code) == ERR_R_INTERRUPTED_OR_CANCELLED)
+		snprintf(ret, OSSL_WHY_MAX, "%s", pem_words(PEM_R_BAD_PASSWORD_READ)); /* ossl_no_passphrase did that */
 	else if (ERR_GET_LIB(code) == ERR_LIB_ASN1)
 		snprintf(ret, OSSL_WHY_MAX, "its content is damaged or of another kind: %s",
 			 reason ? reason : "unknown");
