@@ -67,7 +67,8 @@ static inline struct decide_host *fleet_find(struct fleet *f, const char *name)
 	for (uint32_t i = 0; i < f->v.n; i++)
 		if (strcmp(f->host[i].name, name) == 0)
 			return &f->host[i];
-	return NULL;
+	fail_msg("no host %s in this fleet", name);
+	return f->host;
 }
 
 /* ---- one fleet, and what was decided about it ---- */
