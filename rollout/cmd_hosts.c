@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Owns `kpcp hosts` and `kpcp why`: what hosts are doing, and why one is in its state.
+/* Owns `kpcp hosts`, `kpcp why` and `kpcp retire`: what hosts are doing, why, and the writing off of one.
  * Must not know what states mean. */
 #include <errno.h>
 
@@ -77,6 +77,30 @@ static int why(void *target, int argc, char **argv, struct err *e)
 	return r < 0 ? r : show(&out, e);
 }
 
+static int retire(void *target, int argc, char **argv, struct err *e)
+{
+	const struct kpcp *a = target;
+	_cleanup_(ask_close) struct ask c = {.client = NULL};
+	_cleanup_(ask_free_json) json_t *host = NULL;
+	char path[ASK_PATH_MAX];
+
+	if (argc != 1)
+		return err_set(e, EINVAL, "retire is for one host, but got %d; the form is: kpcp retire HOST", argc);
+	int r = ask_path("host", "/v1/hosts/", argv[0], "/retire", path, e);
+	if (r == 0)
+		r = ask_open(a, &c, e);
+	if (r == 0)
+		r = ask(&c, path, "", 0, &host, e);
+	if (r < 0)
+		return r;
+	if (a->json)
+		return ask_print_json(host, e);
+	_cleanup_(buf_free) struct buf out = BUF_INIT(4096);
+	r = buf_addf(&out, e, "%s is written off: nobody waits for it any more; to have it back, give it a new token\n",
+		     argv[0]);
+	return r < 0 ? r : show(&out, e);
+}
+
 static const struct opt options[] = {KPCP_OPT_JSON, KPCP_OPT_CONFIG};
 
 const struct opt_command cmd_hosts = {
@@ -96,4 +120,15 @@ const struct opt_command cmd_why = {
     .opts = options,
     .n_opts = ARRAY_SIZE(options),
     .run = why,
+};
+
+const struct opt_command cmd_retire = {
+    .name = "retire",
+    .operands = "HOST",
+    .help =
+	"Writes off a host that will not come back: it no longer counts in its cluster's budget, and is not believed "
+	"until it enrols again.",
+    .opts = options,
+    .n_opts = ARRAY_SIZE(options),
+    .run = retire,
 };

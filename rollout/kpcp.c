@@ -10,8 +10,8 @@ int main(int argc, char **argv)
 {
 	static struct kpcp args;
 	const struct opt_command commands[] = {
-	    cmd_init,  cmd_kernel, cmd_preset, cmd_plan,   cmd_approve, cmd_submit, cmd_token, cmd_start,
-	    cmd_pause, cmd_resume, cmd_abort,  cmd_status, cmd_hosts,   cmd_why,    cmd_table, cmd_history,
+	    cmd_init,   cmd_kernel, cmd_preset, cmd_plan,  cmd_approve, cmd_submit, cmd_token, cmd_start,   cmd_pause,
+	    cmd_resume, cmd_abort,  cmd_status, cmd_hosts, cmd_retire,  cmd_why,    cmd_table, cmd_history,
 	};
 
 	args = KPCP_DEFAULTS;

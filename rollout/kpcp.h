@@ -71,4 +71,4 @@ int must_check kpcp_seconds(const char *value, uint64_t min_s, uint64_t max_s, u
 	}
 
 extern const struct opt_command cmd_init, cmd_kernel, cmd_preset, cmd_plan, cmd_approve, cmd_submit, cmd_token,
-    cmd_start, cmd_pause, cmd_resume, cmd_abort, cmd_status, cmd_hosts, cmd_why, cmd_history, cmd_table;
+    cmd_start, cmd_pause, cmd_resume, cmd_abort, cmd_status, cmd_hosts, cmd_why, cmd_retire, cmd_history, cmd_table;

@@ -11,12 +11,22 @@
 #define ORDERS_SHOWN 10
 #define EVENTS_SHOWN 10
 
+/* "IDLE", "IDLE, retired"; of a host that never reported, "not seen". */
+static const char *state_text(struct reply *r, const json_t *x, char ret[VIEW_TEXT_MAX])
+{
+	const char *state = reply_text(r, x, "state");
+
+	snprintf(ret, VIEW_TEXT_MAX, "%s%s", *state ? state : "not seen",
+		 reply_bool(r, x, "retired") ? ", retired" : "");
+	return ret;
+}
+
 static void host_row(struct view *v, struct reply *r, const json_t *x)
 {
-	char seen[VIEW_TEXT_MAX], scale[VIEW_TEXT_MAX];
+	char seen[VIEW_TEXT_MAX], scale[VIEW_TEXT_MAX], state[VIEW_TEXT_MAX];
 	const char *const cell[] = {reply_text(r, x, "name"),
 				    reply_text(r, x, "cluster"),
-				    reply_text(r, x, "state"),
+				    state_text(r, x, state),
 				    reply_text(r, x, "outcome"),
 				    view_age(reply_int(r, x, "seen_age_s"), seen),
 				    reply_text(r, x, "release"),
@@ -63,14 +73,14 @@ static int add_kernel(struct reply *r, const json_t *x, struct buf *out, struct 
 	return bad == 0 ? view_field(out, "model", reply_text(r, x, "model"), e) : bad;
 }
 
-/* "measure new boot 0 on the old kernel", "stage". */
+/* "measure boot 1 of the new arm, on the old target" (a control's), "stage". */
 static const char *order_text(struct reply *r, const json_t *o, char *ret, size_t size)
 {
 	const char *verb = reply_text(r, o, "verb"), *target = reply_text(r, o, "target");
 
 	if (strcmp(verb, "measure") == 0)
-		snprintf(ret, size, "measure boot %" PRId64 " of the %s arm%s%s%s", reply_int(r, o, "boot") + 1,
-			 reply_text(r, o, "arm"), *target ? " on the " : "", target, *target ? " target" : "");
+		snprintf(ret, size, "measure boot %" PRId64 " of the %s arm, on the %s target",
+			 reply_int(r, o, "boot") + 1, reply_text(r, o, "arm"), target);
 	else
 		snprintf(ret, size, "%s", verb);
 	return ret;
@@ -104,9 +114,9 @@ static int add_head(struct reply *r, const json_t *x, const json_t *rollout, str
 {
 	const json_t *orders = reply_list(r, x, "orders"), *last = json_array_get(orders, 0);
 	const char *reason = reply_text(r, x, "reason"), *outcome = reply_text(r, x, "outcome");
-	char text[512], order[192], age[VIEW_TEXT_MAX];
+	char text[512], order[192], age[VIEW_TEXT_MAX], state[VIEW_TEXT_MAX];
 	int bad = buf_addf(out, e, "%s, cluster %s: %s\n", reply_text(r, x, "name"), reply_text(r, x, "cluster"),
-			   reply_text(r, x, "state"));
+			   state_text(r, x, state));
 
 	if (bad == 0 && last) {
 		snprintf(text, sizeof(text), "%" PRId64 ": %s (%s)", reply_int(r, last, "epoch"),
