@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <string.h>
 
 static int failed(struct err *e, const char *what, const char *path)
 {
@@ -77,4 +79,35 @@ bool http_tls_peer(struct ssl_st *ssl, struct trust_subject *ret, time_t *ret_no
 	*ret = who;
 	*ret_not_after = timegm(&until);
 	return true;
+}
+
+static void free_bio(BIO **b)
+{
+	BIO_free(*b);
+}
+
+static void free_request(X509_REQ **r)
+{
+	X509_REQ_free(*r);
+}
+
+int http_tls_asked_name(const char *pem, size_t len, char ret[TRUST_NAME_MAX], struct err *e)
+{
+	_cleanup_(free_bio) BIO *in = len <= TRUST_PEM_MAX ? BIO_new_mem_buf(pem, (int)len) : NULL;
+	_cleanup_(free_request) X509_REQ *request = in ? PEM_read_bio_X509_REQ(in, NULL, no_password, NULL) : NULL;
+
+	if (!request) {
+		ERR_clear_error();
+		return err_set(e, EINVAL, "the certificate request cannot be read; make a new one");
+	}
+	X509_NAME *name = X509_REQ_get_subject_name(request);
+	int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
+	const ASN1_STRING *cn = at >= 0 ? X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)) : NULL;
+	int n = cn ? ASN1_STRING_length(cn) : 0;
+	if (n <= 0 || n >= TRUST_NAME_MAX || X509_NAME_get_index_by_NID(name, NID_commonName, at) >= 0 ||
+	    memchr(ASN1_STRING_get0_data(cn), 0, (size_t)n))
+		return err_set(e, EINVAL, "the certificate request has no name that can be used; make a new one");
+	memcpy(ret, ASN1_STRING_get0_data(cn), (size_t)n);
+	ret[n] = 0;
+	return 0;
 }

@@ -18,3 +18,7 @@ int must_check http_tls_open(const char *ca, const char *cert, const char *key, 
 
 /* Whether the client of this finished handshake showed a certificate of ours; then who it is, and until when. */
 bool http_tls_peer(struct ssl_st *ssl, struct trust_subject *ret, time_t *ret_not_after);
+
+/* The name that a certificate request (PEM) asks for: its only CN. -EINVAL where it has none, or one that no
+ * certificate of ours has. Nothing else of the request is looked at: trust_issue() does that. */
+int must_check http_tls_asked_name(const char *pem, size_t len, char ret[TRUST_NAME_MAX], struct err *e);
