@@ -11,6 +11,7 @@
 #include "agent.h"
 #include "drop.h"
 #include "enrol.h"
+#include "left.h"
 #include "lib/base/fs.h"
 #include "notify.h"
 #include "say.h"
@@ -105,6 +106,8 @@ static int run(void *target, int argc, char **argv, struct err *e)
 		say(SAY_WARNING, "%s", token.text);
 	r = catch_signals(e);
 	if (r == 0)
+		r = left_settle("kpcp-agent.service", &stop, e);
+	if (r == 0 && !stop)
 		r = run_pair(&c, &u, lock, e);
 	return r;
 }
