@@ -373,14 +373,19 @@ static void identify(struct conn *c)
 static void on_event(struct bufferevent *bev, short what, void *arg)
 {
 	struct conn *c = arg;
-	(void)bev;
 
 	if (what & BEV_EVENT_CONNECTED) {
 		identify(c);
 		return;
 	}
-	if (c->state == HANDSHAKE)
+	if (c->state == HANDSHAKE && (what & BEV_EVENT_ERROR)) {
 		say_handshake(c);
+		/* Time to read the alert that says why, before closing takes it back. */
+		c->state = DRAIN;
+		shutdown(bufferevent_getfd(bev), SHUT_WR);
+		set_deadline(c, DRAIN_S);
+		return;
+	}
 	conn_free(c);
 }
 
