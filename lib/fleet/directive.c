@@ -516,7 +516,8 @@ static int check_tail(const struct source *s, const struct directive *d, struct 
 
 static void set_defaults(struct reading *in)
 {
-	*in = (struct reading){.judge = judge_plan_default};
+	memset(in, 0, sizeof(*in)); /* all bytes: two readings of one text are the same */
+	in->judge = judge_plan_default;
 	in->judge.controls = CONTROLS_UNSET;
 	in->d.deadline_s = 4 * 3600;
 	in->d.order_timeout_s = 1800;

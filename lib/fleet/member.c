@@ -288,6 +288,9 @@ int member_parse(const char *text, size_t len, size_t max, json_t **ret, struct 
 
 	if (len > max)
 		return err_set(e, EFBIG, "%zu bytes, at most %zu are read", len, max);
+	/* jansson loses one that follows a number. */
+	if (len > 0 && memchr(text, 0, len))
+		return err_set(e, EINVAL, "no JSON: it has a NUL byte");
 	if (!is_shallow(text, len))
 		return err_set(e, EINVAL, "more than %d levels of objects and lists", MEMBER_DEPTH_MAX);
 	json_t *object = json_loadb(len > 0 ? text : "", len, JSON_REJECT_DUPLICATES, &why);

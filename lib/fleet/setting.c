@@ -108,7 +108,7 @@ int setting_parse(const char *list, struct directive_setting *ret, uint32_t cap,
 
 	for (const char *at = list;; at++) {
 		const char *end = at + strcspn(at, ",");
-		struct directive_setting one;
+		struct directive_setting one = {0};
 		int r = take_one(at, end, &one, e);
 
 		if (r < 0)
