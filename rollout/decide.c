@@ -291,17 +291,18 @@ static bool enter_wave(struct work *w, uint32_t wave)
 
 static bool judged(struct work *w)
 {
+	char why[MESSAGE_TEXT_MAX];
+	const char *reason = w->v->verdict_reason;
+
 	if (!w->v->has_verdict)
 		return false;
-	switch (w->v->verdict) {
-	case VERDICT_PROMOTE:
-		return enter(w, ROLLOUT_PROVING, "the verdict is PROMOTE: the canaries are proven no worse");
-	case VERDICT_ROLLBACK:
-		return enter(w, ROLLOUT_ROLLING_BACK, "the verdict is ROLLBACK: the canaries are proven worse");
-	case VERDICT_HOLD:
-		break;
-	}
-	return enter(w, ROLLOUT_HOLD, "the verdict is HOLD: neither was proven");
+	snprintf(why, sizeof(why), "the verdict is %s%s%.200s", verdict_name(w->v->verdict), reason[0] ? ": " : "",
+		 reason);
+	return enter(w,
+		     w->v->verdict == VERDICT_PROMOTE    ? ROLLOUT_PROVING
+		     : w->v->verdict == VERDICT_ROLLBACK ? ROLLOUT_ROLLING_BACK
+							 : ROLLOUT_HOLD,
+		     why);
 }
 
 /* One step to another state; false: it stays. */

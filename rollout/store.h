@@ -42,14 +42,11 @@ int must_check store_open(const char *dir, const struct store_waits *waits, stru
 /* Flushes what it can and frees; also for _cleanup_; NULL is fine. */
 void store_close(struct store **s);
 
-/* Writes the reports that only memory has so far (heartbeats without news), in one transaction; to be called about once
- * a second. Cheap when there is nothing. */
+/* Writes the reports that only memory has so far (heartbeats without news), in one transaction, at most once in each
+ * second of now; to be called about so often. Cheap when there is nothing. */
 int must_check store_flush(struct store *s, uint64_t now, struct err *e);
 
 /* ---- enrolment ---- */
-
-/* Names of hosts and clusters: letters, digits, dots, dashes, underscores, none of ".-_" first. */
-bool store_name_ok(const char *name, size_t max);
 
 /* A token for one host, once, until now + ttl_s (60 s to 7 days). Only its SHA-256 is kept. -EINVAL: names, ttl_s. */
 int must_check store_token_make(struct store *s, const char *host, const char *cluster, uint64_t ttl_s, uint64_t now,
@@ -111,7 +108,8 @@ int must_check store_recording(struct store *s, const char *host, const char *ro
 struct store_rollout {
 	char name[DIRECTIVE_NAME_MAX];
 	enum rollout_state state;
-	char reason[MESSAGE_TEXT_MAX];
+	char reason[MESSAGE_TEXT_MAX];  /* why it is in this state; a sentence */
+	char waiting[MESSAGE_TEXT_MAX]; /* what a person has to see to before it goes on; "" for nothing */
 	enum factor factor;
 	char what[STORE_TEXT_MAX]; /* "linux-image-6.1.158-kpcp 6.1.158-1 (6.1.158-kpcp)", "preset latency" */
 	uint32_t wave;             /* the current one, from 1; 0 before the first */
@@ -124,6 +122,7 @@ struct store_rollout {
 	uint64_t ended_unix_s;    /* 0: not yet */
 	bool has_verdict;
 	enum verdict_kind verdict;
+	char verdict_reason[JUDGE_REASON_MAX]; /* the deciding one */
 };
 
 /* Keeps the exact signed bytes; the caller has verified them and parsed d from them. -EEXIST: a rollout of this name or
