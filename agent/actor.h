@@ -12,3 +12,9 @@
  * stopped. */
 int must_check actor_run(const struct agent_conf *c, const struct sys *s, int channel, const volatile int *stop,
 			 struct err *e);
+
+/* A person has looked: HELD, FAILED or FOREIGN becomes IDLE. Asks for that in the state directory; an agent that runs
+ * takes it up within seconds, one that does not when it starts. -EINVAL when there is nothing to be lifted. */
+int must_check actor_lift(const struct agent_conf *c, const struct sys *s, struct err *e);
+/* A build-id that crashed here may be ordered again. -ENOENT when it is not denied. */
+int must_check actor_lift_denied(const struct agent_conf *c, const struct sys *s, const char *build_id, struct err *e);
