@@ -151,20 +151,18 @@ static int explain_broken(const struct client *c, struct err *e)
 static int explain_unverified(const struct client *c, struct err *e)
 {
 	const struct client_target *t = &c->target;
-	long verified = 0;
 
-	curl_easy_getinfo(c->curl, CURLINFO_SSL_VERIFYRESULT, &verified);
-	if (verified == 0) /* the chain is right, so it is the name */
+	if (strstr(c->detail, "subject name")) /* the chain is right, but it is another's certificate */
 		return err_set(
 		    e, EKEYREJECTED,
-		    "%s is not a name in the certificate of the server there (%s): use a name or address that "
-		    "was given to 'kpcp init --server'",
+		    "the certificate of the server at %s is for other names (%s): use one in url that was given to "
+		    "'kpcp init --server'",
 		    t->url, c->detail);
 	return err_set(
 	    e, EKEYREJECTED,
-	    "the server at %s does not prove to be the controller: its certificate does not chain to %s (%s). "
-	    "Is that the controller's ca.pem, and the url right?",
-	    t->url, t->ca, c->detail);
+	    "the server at %s does not prove to be the controller (%s): is url in [controller] right, and %s "
+	    "that controller's ca.pem?",
+	    t->url, c->detail, t->ca);
 }
 
 static int explain(const struct client *c, CURLcode code, const struct sink *s, struct err *e)

@@ -8,6 +8,7 @@
 #include <libsmartcols/libsmartcols.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "lib/report/text.h"
@@ -55,9 +56,10 @@ int view_end(struct view *v, const char *none, struct buf *out, struct err *e)
 
 	if (!v->failed && scols_table_is_empty(v->table))
 		return buf_addf(out, e, "%s\n", none);
-	if (v->failed || scols_print_table_to_string(v->table, &text) < 0 || !text)
+	if (v->failed || scols_print_table_to_string(v->table, &text) < 0 || !text || !*text)
 		return err_sys(e, ENOMEM, "a table cannot be made");
-	int r = buf_addf(out, e, "%s", text);
+	/* Most versions of libsmartcols leave the last line open. */
+	int r = buf_addf(out, e, "%s%s", text, text[strlen(text) - 1] == '\n' ? "" : "\n");
 	free(text);
 	return r;
 }

@@ -62,9 +62,12 @@ static int add_kernel(struct reply *r, const json_t *x, struct buf *out, struct 
 
 	if (scale >= 0)
 		snprintf(setting, sizeof(setting), ", pcp_batch_scale_max %" PRId64, scale);
-	snprintf(text, sizeof(text), "%s, build-id %s, %s%s", reply_text(r, x, "release"),
+	const char *release = reply_text(r, x, "release");
+	snprintf(text, sizeof(text), "%s, build-id %s, %s%s", *release ? release : "unknown",
 		 *build_id ? build_id : "unknown",
 		 reply_bool(r, x, "kexec_booted") ? "came up by kexec" : "came up by the firmware", setting);
+	if (!*release)
+		snprintf(text, sizeof(text), "unknown until the host reports");
 	int bad = view_field(out, "kernel", text, e);
 	if (bad == 0)
 		bad = view_field(out, "boot", reply_text(r, x, "boot_id"), e);
@@ -73,14 +76,14 @@ static int add_kernel(struct reply *r, const json_t *x, struct buf *out, struct 
 	return bad == 0 ? view_field(out, "model", reply_text(r, x, "model"), e) : bad;
 }
 
-/* "measure boot 1 of the new arm, on the old target" (a control's), "stage". */
+/* "measure boot 1 of the new arm (target old)", which is a control's; "stage". */
 static const char *order_text(struct reply *r, const json_t *o, char *ret, size_t size)
 {
 	const char *verb = reply_text(r, o, "verb"), *target = reply_text(r, o, "target");
 
 	if (strcmp(verb, "measure") == 0)
-		snprintf(ret, size, "measure boot %" PRId64 " of the %s arm, on the %s target",
-			 reply_int(r, o, "boot") + 1, reply_text(r, o, "arm"), target);
+		snprintf(ret, size, "measure boot %" PRId64 " of the %s arm (target %s)", reply_int(r, o, "boot") + 1,
+			 reply_text(r, o, "arm"), target);
 	else
 		snprintf(ret, size, "%s", verb);
 	return ret;
@@ -113,14 +116,16 @@ static int add_member(struct reply *r, const json_t *host, const json_t *rollout
 static int add_head(struct reply *r, const json_t *x, const json_t *rollout, struct buf *out, struct err *e)
 {
 	const json_t *orders = reply_list(r, x, "orders"), *last = json_array_get(orders, 0);
-	const char *reason = reply_text(r, x, "reason"), *outcome = reply_text(r, x, "outcome");
+	const char *reason = reply_text(r, x, "reason");
 	char text[512], order[192], age[VIEW_TEXT_MAX], state[VIEW_TEXT_MAX];
 	int bad = buf_addf(out, e, "%s, cluster %s: %s\n", reply_text(r, x, "name"), reply_text(r, x, "cluster"),
 			   state_text(r, x, state));
 
 	if (bad == 0 && last) {
-		snprintf(text, sizeof(text), "%" PRId64 ": %s (%s)", reply_int(r, last, "epoch"),
-			 order_text(r, last, order, sizeof(order)), outcome);
+		const char *result = reply_text(r, last, "outcome");
+
+		snprintf(text, sizeof(text), "%" PRId64 ", %s: %s", reply_int(r, last, "epoch"),
+			 *result ? result : "sent", order_text(r, last, order, sizeof(order)));
 		bad = view_field(out, "order", text, e);
 	}
 	if (bad == 0)

@@ -78,7 +78,7 @@ int view_rollout_line(const json_t *rollout, struct buf *out, struct err *e)
 
 	wave_text(reply_int(&r, rollout, "wave"), reply_int(&r, rollout, "waves"), wave);
 	int bad = buf_addf(out, e, "%s: %s%s%s%s%s\n", reply_text(&r, rollout, "name"), state_text(&r, rollout, state),
-			   *wave ? " " : "", wave, *reason ? ": " : "", reason);
+			   *wave ? ", wave " : "", wave, *reason ? ": " : "", reason);
 	return r.failed < 0 ? r.failed : bad;
 }
 

@@ -2,7 +2,9 @@
 /* Owns the short form of a comparison: verdict, reasons, each endpoint's ratio with its interval.
  * Must not know how it was compared: it shows the words and numbers of kpcp-canary's JSON. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/report/text.h"
 #include "reply.h"
@@ -38,6 +40,37 @@ static int add_endpoints(struct reply *r, const json_t *comparison, struct buf *
 	return view_end(&v, "no endpoint was compared", out, e);
 }
 
+/* "p99: ratio 0.970 to the controls, ...": the table has it, too. */
+static bool in_table(const json_t *endpoints, const char *reason)
+{
+	const json_t *x;
+	size_t i;
+
+	json_array_foreach(endpoints, i, x)
+	{
+		const char *name = json_string_value(json_object_get(x, "name"));
+		size_t len = name ? strlen(name) : 0;
+
+		if (len > 0 && strncmp(reason, name, len) == 0 && strncmp(reason + len, ": ratio ", 8) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int add_reasons(struct reply *r, const json_t *comparison, struct buf *out, struct err *e)
+{
+	const json_t *reasons = reply_list(r, comparison, "reasons"), *x = reply_list(r, comparison, "endpoints");
+	int bad = 0;
+
+	for (size_t i = 0; bad == 0 && i < json_array_size(reasons); i++) {
+		const char *reason = reply_element(r, reasons, i);
+
+		if (!in_table(x, reason))
+			bad = text_wrap(out, "  ", reason, VIEW_WIDTH, e);
+	}
+	return bad;
+}
+
 int view_verdict(const json_t *comparison, struct buf *out, struct err *e)
 {
 	struct reply r = {.e = e};
@@ -45,11 +78,10 @@ int view_verdict(const json_t *comparison, struct buf *out, struct err *e)
 	if (!comparison)
 		return buf_addf(out, e, "nothing was compared\n");
 	const char *verdict = reply_text(&r, comparison, "verdict");
-	const json_t *reasons = reply_list(&r, comparison, "reasons");
 	int bad = buf_addf(out, e, "verdict: %s; ratios are canaries' over controls', above 1 is worse\n", verdict);
 
-	for (size_t i = 0; bad == 0 && i < json_array_size(reasons); i++)
-		bad = text_wrap(out, "  ", reply_element(&r, reasons, i), VIEW_WIDTH, e);
+	if (bad == 0)
+		bad = add_reasons(&r, comparison, out, e);
 	if (bad == 0)
 		bad = add_endpoints(&r, comparison, out, e);
 	return r.failed < 0 ? r.failed : bad;
