@@ -9,6 +9,7 @@
 
 struct agent_args {
 	const char *config;
+	const char *build_id; /* of lift; NULL: the host itself */
 };
 
 extern const struct opt_command agent_cmd_run;
@@ -17,4 +18,5 @@ extern const struct opt_command agent_cmd_lift;
 extern const struct opt_command agent_cmd_self;
 
 /* The one option that all of them have. */
+int agent_set_config(void *target, const char *value, struct err *e);
 extern const struct opt agent_opts[1];

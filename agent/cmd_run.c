@@ -115,7 +115,7 @@ static int run(void *target, int argc, char **argv, struct err *e)
 const struct opt_command agent_cmd_run = {
     .name = "run",
     .operands = "",
-    .help = "serves this host's controller until it is told to stop; what systemd starts",
+    .help = "Serves this host's controller until it is told to stop; what systemd starts.",
     .opts = agent_opts,
     .n_opts = ARRAY_SIZE(agent_opts),
     .run = run,

@@ -272,7 +272,8 @@ static int self(void *target, int argc, char **argv, struct err *e)
 const struct opt_command agent_cmd_self = {
     .name = "self",
     .operands = "",
-    .help = "shows what the process that talks may do, and tries what it must be refused; 1: something was allowed",
+    .help = "Shows what the process that talks may do, and tries what it must be refused. Exit code: 0 all of that was "
+	    "refused; 1 something was allowed.",
     .opts = agent_opts,
     .n_opts = ARRAY_SIZE(agent_opts),
     .run = self,

@@ -3,14 +3,15 @@
  * Must not know what any of them does. */
 #include "agent.h"
 
-static int set_config(void *target, const char *value, struct err *e)
+int agent_set_config(void *target, const char *value, struct err *e)
 {
 	(void)e;
 	((struct agent_args *)target)->config = value;
 	return 0;
 }
 
-const struct opt agent_opts[1] = {{"config", "FILE", "the configuration (default: " AGENT_CONFIG ")", set_config}};
+const struct opt agent_opts[1] = {
+    {"config", "FILE", "The configuration (default: " AGENT_CONFIG ").", agent_set_config}};
 
 int main(int argc, char **argv)
 {
