@@ -29,7 +29,12 @@ script() { # TEXT: an executable below the host's /tmp, which the guest must see
 
 teardown() { rm -rf "/run/kpcp-test-$$"; }
 
-no_guest_left() { ! pgrep -f -- "path=$out,mount_tag=out" >/dev/null; }
+# 1 is pgrep's word for none; anything else, a pgrep that is not there among it, proves nothing.
+no_guest_left() {
+    local found=0
+    pgrep -f -- "path=$out,mount_tag=out" >/dev/null || found=$?
+    [ "$found" -eq 1 ]
+}
 
 stderr_has() { [[ $stderr == *"$1"* ]] || { echo "stderr lacks '$1': $stderr"; return 1; }; }
 
