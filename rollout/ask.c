@@ -39,15 +39,14 @@ int ask_open(const struct kpcp *args, struct ask *ret, struct err *e)
 	return r < 0 ? err_context(e, "%s", ret->conf.path) : 0;
 }
 
-int ask_path(const char *what, const char *prefix, const char *name, const char *suffix, char ret[ASK_PATH_MAX],
+int ask_path(const struct form *form, const char *prefix, const char *name, const char *suffix, char ret[ASK_PATH_MAX],
 	     struct err *e)
 {
-	int r = form_check(&form_host, name, e);
+	int r = form_check(form, name, e);
 
-	if (r < 0)
-		return err_context(e, "the name of a %s", what);
-	snprintf(ret, ASK_PATH_MAX, "%s%s%s", prefix, name, suffix);
-	return 0;
+	if (r == 0)
+		snprintf(ret, ASK_PATH_MAX, "%s%s%s", prefix, name, suffix);
+	return r;
 }
 
 int ask(struct ask *a, const char *path, const void *body, size_t len, json_t **ret, struct err *e)

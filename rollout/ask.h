@@ -23,9 +23,9 @@ int must_check ask_open(const struct kpcp *args, struct ask *ret, struct err *e)
 void ask_close(struct ask *a);       /* for _cleanup_ */
 void ask_free_json(json_t **object); /* for _cleanup_ */
 
-/* prefix, name, suffix: "/v1/hosts/", "h1", "". -EINVAL for a name that no host and no rollout can have; what says
- * which of the two it is. */
-int must_check ask_path(const char *what, const char *prefix, const char *name, const char *suffix,
+/* prefix, name, suffix: "/v1/hosts/", "h1", "". -EINVAL for a name that is not of the form (lib/fleet/form.h). */
+struct form;
+int must_check ask_path(const struct form *form, const char *prefix, const char *name, const char *suffix,
 			char ret[ASK_PATH_MAX], struct err *e);
 
 /* One exchange; body NULL: a GET. The answer must be a JSON object, which the caller frees. Errors are client_call's,

@@ -121,16 +121,10 @@ void client_close(struct client **c)
 	*c = NULL;
 }
 
-/* OpenSSL's words for the alerts with which a server turns a client's certificate down. */
+/* Whether OpenSSL speaks of an alert by which a server turns a client's certificate down. */
 static bool certificate_refused(const char *detail)
 {
-	static const char *const words[] = {"certificate required", "unknown ca", "bad certificate",
-					    "certificate expired", "handshake failure"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (strstr(detail, words[i]))
-			return true;
-	return false;
+	return strstr(detail, "certificate") || strstr(detail, "unknown ca") || strstr(detail, "handshake failure");
 }
 
 /* The connection broke. A server that wants a certificate and gets none, or one of another authority, ends it before
@@ -141,8 +135,8 @@ static int explain_broken(const struct client *c, struct err *e)
 
 	return err_set(e, EAGAIN,
 		       "%s %s the connection (%s). A controller does that to a client whose certificate is missing, "
-		       "expired or of another authority: check that %s came from the same 'kpcp init' as the "
-		       "controller's ca.pem, and is still valid; otherwise see the controller's log",
+		       "expired, not for clients or of another authority: check that %s came from the same 'kpcp "
+		       "init' as the controller's ca.pem, and is still valid; otherwise see the controller's log",
 		       t->url,
 		       certificate_refused(c->detail) ? "refused this client's certificate and closed" : "closed",
 		       c->detail, t->cert);

@@ -133,9 +133,10 @@ static int run(void *target, int argc, char **argv, struct err *e)
 	if (r < 0 || a->approve.no_submit)
 		return r;
 	r = submit(&controller, p.directive.data, p.directive.len, p.signature.data, e);
-	return r < 0 ? err_context(e, "signed, but not submitted ('kpcp submit %s %s' tries again)", p.directive_path,
-				   p.signature_path)
-		     : r;
+	if (r == -EAGAIN)
+		return err_context(e, "signed, but not submitted; later: kpcp submit %s %s", p.directive_path,
+				   p.signature_path);
+	return r < 0 ? err_context(e, "signed, but not submitted") : r;
 }
 
 static int set_key(void *t, const char *value, struct err *e)

@@ -6,6 +6,7 @@
 
 #include "ask.h"
 #include "kpcp.h"
+#include "lib/fleet/form.h"
 #include "lib/report/show.h"
 #include "view.h"
 
@@ -20,7 +21,7 @@ static int control(const struct kpcp *a, const char *verb, int argc, char **argv
 		return err_set(e, EINVAL, "%s is for one rollout, but got %d; the form is: kpcp %s NAME", verb, argc,
 			       verb);
 	snprintf(suffix, sizeof(suffix), "/%s", verb);
-	int r = ask_path("rollout", "/v1/rollouts/", argv[0], suffix, path, e);
+	int r = ask_path(&form_name, "/v1/rollouts/", argv[0], suffix, path, e);
 	if (r == 0)
 		r = ask_open(a, &c, e);
 	if (r == 0)

@@ -8,6 +8,7 @@
 #include "ask.h"
 #include "kpcp.h"
 #include "lib/base/num.h"
+#include "lib/fleet/form.h"
 #include "lib/report/show.h"
 #include "reply.h"
 #include "view.h"
@@ -50,7 +51,7 @@ static int table(void *target, int argc, char **argv, struct err *e)
 
 	if (argc != 1)
 		return err_set(e, EINVAL, "table is of one rollout, but got %d; the form is: kpcp table NAME", argc);
-	int r = ask_path("rollout", "/v1/rollouts/", argv[0], "", path, e);
+	int r = ask_path(&form_name, "/v1/rollouts/", argv[0], "", path, e);
 	if (r == 0)
 		r = ask_open(a, &c, e);
 	if (r == 0)

@@ -5,6 +5,7 @@
 
 #include "ask.h"
 #include "kpcp.h"
+#include "lib/fleet/form.h"
 #include "lib/report/show.h"
 #include "reply.h"
 #include "view.h"
@@ -38,7 +39,7 @@ static int ask_rollout(struct ask *c, const json_t *host, json_t **ret, struct e
 
 	if (reply.failed < 0 || !*name)
 		return reply.failed;
-	int r = ask_path("rollout", "/v1/rollouts/", name, "", path, e);
+	int r = ask_path(&form_name, "/v1/rollouts/", name, "", path, e);
 	return r < 0 ? r : ask(c, path, NULL, 0, ret, e);
 }
 
@@ -62,7 +63,7 @@ static int why(void *target, int argc, char **argv, struct err *e)
 
 	if (argc != 1)
 		return err_set(e, EINVAL, "why is about one host, but got %d; the form is: kpcp why HOST", argc);
-	int r = ask_path("host", "/v1/hosts/", argv[0], "", path, e);
+	int r = ask_path(&form_host, "/v1/hosts/", argv[0], "", path, e);
 	if (r == 0)
 		r = ask_open(a, &c, e);
 	if (r == 0)
@@ -86,7 +87,7 @@ static int retire(void *target, int argc, char **argv, struct err *e)
 
 	if (argc != 1)
 		return err_set(e, EINVAL, "retire is for one host, but got %d; the form is: kpcp retire HOST", argc);
-	int r = ask_path("host", "/v1/hosts/", argv[0], "/retire", path, e);
+	int r = ask_path(&form_host, "/v1/hosts/", argv[0], "/retire", path, e);
 	if (r == 0)
 		r = ask_open(a, &c, e);
 	if (r == 0)

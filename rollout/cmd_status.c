@@ -8,6 +8,7 @@
 #include "ask.h"
 #include "kpcp.h"
 #include "lib/base/num.h"
+#include "lib/fleet/form.h"
 #include "lib/report/show.h"
 #include "view.h"
 #include "watch.h"
@@ -69,7 +70,7 @@ static int run(void *target, int argc, char **argv, struct err *e)
 	int r = check(a, argc, argv, e);
 
 	if (r == 0 && argc == 1)
-		r = ask_path("rollout", "/v1/rollouts/", argv[0], "", path, e);
+		r = ask_path(&form_name, "/v1/rollouts/", argv[0], "", path, e);
 	if (r == 0)
 		r = ask_open(a, &c, e);
 	if (r < 0)

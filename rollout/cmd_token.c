@@ -7,6 +7,7 @@
 
 #include "ask.h"
 #include "kpcp.h"
+#include "lib/fleet/form.h"
 #include "lib/report/show.h"
 #include "reply.h"
 #include "view.h"
@@ -41,14 +42,13 @@ static int run(void *target, int argc, char **argv, struct err *e)
 	const struct kpcp *a = target;
 	_cleanup_(ask_close) struct ask c = {.client = NULL};
 	_cleanup_(ask_free_json) json_t *answer = NULL;
-	char unused[ASK_PATH_MAX];
 
 	if (argc != 1 || !a->token.cluster)
 		return err_set(e, EINVAL,
 			       "token is for one host of one cluster; the form is: kpcp token HOST --cluster NAME");
-	int r = ask_path("host", "", argv[0], "", unused, e);
+	int r = form_check(&form_host, argv[0], e);
 	if (r == 0)
-		r = ask_path("cluster", "", a->token.cluster, "", unused, e);
+		r = form_check(&form_name, a->token.cluster, e);
 	if (r == 0)
 		r = ask_open(a, &c, e);
 	if (r < 0)

@@ -125,7 +125,8 @@ static int add_head(struct reply *r, const json_t *x, const json_t *rollout, str
 		const char *result = reply_text(r, last, "outcome");
 
 		snprintf(text, sizeof(text), "%" PRId64 ", %s: %s", reply_int(r, last, "epoch"),
-			 *result ? result : "sent", order_text(r, last, order, sizeof(order)));
+			 *result && strcmp(result, "none") != 0 ? result : "sent",
+			 order_text(r, last, order, sizeof(order)));
 		bad = view_field(out, "order", text, e);
 	}
 	if (bad == 0)

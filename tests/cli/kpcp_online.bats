@@ -104,7 +104,10 @@ assert body["directive"] == open("r1.plan.directive").read() and body["signature
     cmp answers/body.1 answers/body.2
     printf 'HTTP 409\na rollout r1 was there; take another name\n' >answers/POST_v1_rollouts
     run --separate-stderr ask approve r1.plan
-    refused "take another name" "kpcp submit r1.plan.directive r1.plan.directive.sig"
+    refused "not submitted" "take another name"
+    printf 'HTTP 503\nthe disk is full\n' >answers/POST_v1_rollouts
+    run --separate-stderr ask approve r1.plan
+    refused "the disk is full" "kpcp submit r1.plan.directive r1.plan.directive.sig"
 }
 
 @test "token prints the token alone; start, pause, resume, abort, retire say what came of it" {
