@@ -26,7 +26,7 @@ enum evidence {
 /* One sysctl of a preset. Only keys of directive_setting_ok() are accepted. */
 struct directive_setting {
 	char key[64];   /* "vm.pcp_batch_scale_max" */
-	char value[32]; /* a whole number, possibly negative */
+	char value[32]; /* a whole number, possibly negative, as the kernel prints it: reading back compares texts */
 };
 
 struct directive {
@@ -59,7 +59,8 @@ struct directive {
 	/* [canaries] from, controls-from: clusters; default: the first of clusters. Which hosts: roster.h */
 	char canaries_from[DIRECTIVE_NAME_MAX];
 	char controls_from[DIRECTIVE_NAME_MAX];
-	/* [judge] as lib/report/plan.h has it; with evidence = health only canaries counts, and controls must be 0 */
+	/* [judge] as lib/report/plan.h has it; with evidence = health only canaries counts, and controls must be 0 or
+	 * be left out */
 	struct judge_plan judge;
 
 	/* [measure] how each boot is measured: the values of kpcp-canary's options of the same names */
@@ -90,7 +91,10 @@ struct directive {
 
 /* Reads a plan (approved false) or a directive (true). *ret untouched on failure; messages name file, line and key, and
  * say what a plan with both [kernel] and [preset], or with neither, should do. Checks everything that needs no fleet:
- * names, hex digits, waves that rise to 100, settings that are allowed, canaries > 0, settings given once. */
+ * names, hex digits, waves that rise to 100, settings that are allowed, canaries > 0, settings given once, and that
+ * measured evidence can lead to a promotion at all. A text with a character that people cannot see (controls, carriage
+ * returns, changes of direction) is refused, for it is people who approve it. Lines have at most 190 bytes
+ * (lib/base/conf). In a directive, [approval] must be the very bytes that directive_approve appends, at the end. */
 int must_check directive_parse(const char *name, const char *text, size_t len, bool approved, struct directive *ret,
 			       struct err *e);
 
@@ -98,6 +102,6 @@ int must_check directive_parse(const char *name, const char *text, size_t len, b
 int must_check directive_approve(const char *name, const char *plan, size_t len, uint64_t serial,
 				 uint64_t expires_unix_s, struct buf *ret, struct err *e);
 
-/* The sysctls that a preset may set: those of the page allocator whose ranges the kernel itself checks. A directive
- * cannot widen this list. */
+/* The sysctls that a preset may set: those of the page allocator, each within its range (setting.c). A directive cannot
+ * widen this list. */
 bool directive_setting_ok(const char *key);
