@@ -120,6 +120,7 @@ static void check_leaf(X509 *cert, X509 *ca, X509 *other_ca, const struct trust_
 	assert_int_equal(verify(cert, other_ca, right), X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY);
 	assert_int_equal(X509_get_version(cert), X509_VERSION_3);
 	assert_int_equal(X509_check_ca(cert), 0);
+	assert_int_equal(X509_get_extension_flags(cert) & (EXFLAG_CA | EXFLAG_BCONS), EXFLAG_BCONS);
 	assert_int_equal(X509_get_key_usage(cert), KU_DIGITAL_SIGNATURE);
 	assert_int_equal(X509_get_extended_key_usage(cert), s->role == TRUST_SERVER ? XKU_SSL_SERVER : XKU_SSL_CLIENT);
 	assert_non_null(X509_get0_subject_key_id(cert));
@@ -344,6 +345,7 @@ static void test_a_request_gets_nothing_that_it_asks_for(void **state)
 	assert_subject(&pem, &host);
 	_cleanup_(ossl_free_cert) X509 *cert = to_cert(&pem), *ca = load_cert("ca.pem");
 	assert_int_equal(X509_check_ca(cert), 0);
+	assert_int_equal(X509_get_extension_flags(cert) & (EXFLAG_CA | EXFLAG_BCONS), EXFLAG_BCONS);
 	assert_int_equal(X509_get_ext_by_NID(cert, NID_subject_alt_name, -1), -1);
 	assert_int_equal(X509_get_ext_count(cert), 5);
 	assert_int_equal(X509_check_private_key(cert, key), 1);
