@@ -64,7 +64,7 @@ struct decide_view {
 	bool has_verdict; /* made in ROLLOUT_JUDGING by the caller, from the recordings */
 	enum verdict_kind verdict;
 	char verdict_reason[JUDGE_REASON_MAX]; /* the deciding one; "" for none */
-	uint64_t age_s; /* since the start, on the controller's clock */
+	uint64_t age_s;                        /* since the start, on the controller's clock */
 	struct decide_host *host;
 	uint32_t n;
 };

@@ -88,21 +88,26 @@ static int check_boot(struct store *s, const struct store_mem *h, const struct d
 		      const char *sha256, struct err *e)
 {
 	const struct order *o = &h->order.order;
-	int64_t reported = 0, others = 0;
+	int64_t reported = 0, others = 0, again = 0;
 	int r = DB_QUERY(s->db, number_row, &reported, NULL, e,
 			 "SELECT COUNT(*) FROM boots WHERE rollout = $1 AND host = $2 AND boot_id = $3",
 			 DB_T(o->rollout), DB_T(h->pub.name), DB_T(boot_id));
 
 	if (r == 0 && reported == 0)
 		return not_ours(e, "boot id", boot_id, "one that the host has reported in this rollout");
-	/* Each boot of a kernel counts once; with a preset, all may be of one boot, but no recording comes twice. */
+	/* With a preset, all may be of one boot, but no recording comes twice. */
 	if (r == 0)
+		r = DB_QUERY(s->db, number_row, &again, NULL, e,
+			     "SELECT COUNT(*) FROM recordings WHERE rollout = $1 AND host = $2 AND sha256 = $3",
+			     DB_T(o->rollout), DB_T(h->pub.name), DB_T(sha256));
+	if (r == 0 && again > 0)
+		return err_set(e, EINVAL, "the recording was sent before, for another order; it was not counted again");
+	if (r == 0 && d->factor == FACTOR_KERNEL)
 		r = DB_QUERY(
 		    s->db, number_row, &others, NULL, e,
 		    "SELECT COUNT(*) FROM recordings WHERE rollout = $1 AND host = $2 AND NOT (arm = $3 AND boot "
-		    "= $4) AND (sha256 = $5 OR ($6 = 1 AND boot_id = $7))",
-		    DB_T(o->rollout), DB_T(h->pub.name), DB_T(arm_name(o->arm)), DB_I(o->boot), DB_T(sha256),
-		    DB_I(d->factor == FACTOR_KERNEL), DB_T(boot_id));
+		    "= $4) AND boot_id = $5",
+		    DB_T(o->rollout), DB_T(h->pub.name), DB_T(arm_name(o->arm)), DB_I(o->boot), DB_T(boot_id));
 	if (r == 0 && others > 0)
 		return not_ours(e, "boot id", boot_id, "one that was not measured before");
 	return r;

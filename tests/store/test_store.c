@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Owns the tests of the store's promises one by one: tokens, hosts, adding and starting rollouts, polls and orders.
+ * Must not know SQL, but for looking at what must not be in the file. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lib/base/fs.h"
+#include "store_fleet.h"
+
+/* ---- opening ---- */
+
+static void test_one_controller_at_a_time(void **state)
+{
+	(void)state;
+	struct store *second = NULL;
+
+	REFUSED(EBUSY, "another controller has it open", store_open(dir, NULL, &second, &err));
+	assert_null(second);
+	store_close(&st);
+	store_close(&st); /* of nothing */
+	REFUSED(ENOENT, "kpcp.lock", store_open(in_dir("nowhere"), NULL, &st, &err));
+	OK(fs_write_atomic(in_dir("kpcp.db"), "this is no database, whatever its name says", 43, 0600, &err));
+	unlink(in_dir("kpcp.db-wal"));
+	REFUSED(EBADMSG, "kpcp.db", store_open(dir, NULL, &st, &err));
+	unlink(in_dir("kpcp.db"));
+	OK(store_open(dir, &(struct store_waits){.idle_s = 7, .busy_s = 3}, &st, &err));
+	add_fleet();
+	struct poll_reply reply;
+	OK(store_reply(st, "a0", &reply, &err));
+	assert_int_equal(reply.wait_s, 7);
+}
+
+/* ---- enrolment ---- */
+
+static struct enrolment token_for(const char *host)
+{
+	struct enrolment x = {.csr = "-----BEGIN CERTIFICATE REQUEST-----"};
+	uint64_t expires;
+
+	snprintf(x.host, sizeof(x.host), "%s", host);
+	OK(store_token_make(st, host, "a", 600, now, x.token, &expires, &err));
+	assert_int_equal(expires, now + 600);
+	assert_int_equal(strspn(x.token, "0123456789abcdef"), 64);
+	return x;
+}
+
+static int begin(const struct enrolment *x, struct buf *cert)
+{
+	char cluster[DIRECTIVE_NAME_MAX] = "untouched";
+	int r = store_enrol_begin(st, x, now, cluster, cert, &err);
+
+	assert_string_equal(cluster, r == 0 ? "a" : "untouched");
+	return r;
+}
+
+static void test_tokens(void **state)
+{
+	(void)state;
+	_cleanup_(buf_free) struct buf cert = BUF_INIT(4096);
+	struct enrolment x = token_for("h1"), other = token_for("h2");
+	struct store_host h;
+
+	/* Asking uses nothing up. */
+	OK(begin(&x, &cert));
+	OK(begin(&x, &cert));
+	snprintf(x.host, sizeof(x.host), "h2");
+	REFUSED(EACCES, "for another host than h2", begin(&x, &cert));
+	REFUSED(EACCES, "for another host", store_enrol_finish(st, &x, "cert", 4, now, &err));
+	snprintf(x.host, sizeof(x.host), "h1");
+	REFUSED(ENOENT, "no host \"h1\"", store_host_get(st, "h1", &h, &err));
+	OK(store_enrol_finish(st, &x, "certificate 1", 13, now, &err));
+	OK(store_host_get(st, "h1", &h, &err));
+	assert_string_equal(h.cluster, "a");
+	assert_false(h.reported);
+
+	/* The very same request gets the very same answer, also after a restart, until the token expires. */
+	reopen();
+	assert_int_equal(begin(&x, &cert), 1);
+	assert_string_equal(cert.data, "certificate 1");
+	struct enrolment thief = x;
+	snprintf(thief.csr, sizeof(thief.csr), "-----BEGIN another one");
+	now += 5;
+	REFUSED(EACCES, "was used before, 5 s ago, by another request", begin(&thief, &cert));
+	REFUSED(EACCES, "was used before", store_enrol_finish(st, &thief, "cert", 4, now, &err));
+
+	/* To the second, on the controller's clock. */
+	now += 595;
+	OK(begin(&other, &cert));
+	now += 1;
+	REFUSED(EACCES, "expired 1 s ago, on the controller's clock", begin(&other, &cert));
+	REFUSED(EACCES, "expired", store_enrol_finish(st, &other, "cert", 4, now, &err));
+	REFUSED(EACCES, "was used before", begin(&x, &cert));
+	memset(x.token, 'f', 64);
+	REFUSED(EACCES, "was never made here", begin(&x, &cert));
+	assert_string_equal(cert.data, "certificate 1");
+
+	uint64_t expires;
+	REFUSED(EINVAL, "lives for 60 s to", store_token_make(st, "h", "a", 59, now, x.token, &expires, &err));
+	REFUSED(EINVAL, "7 days", store_token_make(st, "h", "a", 604801, now, x.token, &expires, &err));
+	REFUSED(EINVAL, "", store_token_make(st, "../h", "a", 600, now, x.token, &expires, &err));
+	REFUSED(EINVAL, "", store_token_make(st, "h", "A/B", 600, now, x.token, &expires, &err));
+}
+
+/* Neither database nor its log shows a token to who can read them. */
+static void test_tokens_are_nowhere_in_the_files(void **state)
+{
+	(void)state;
+	struct enrolment x = token_for("h1");
+	static const char *const files[] = {"kpcp.db", "kpcp.db-wal"};
+	size_t host = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		_cleanup_(buf_free) struct buf b = BUF_INIT(16 << 20);
+
+		OK(fs_read(in_dir(files[i]), &b, &err));
+		assert_null(memmem(b.data, b.len, x.token, 64));
+		host += memmem(b.data, b.len, "h1", 2) != NULL;
+	}
+	assert_true(host > 0); /* it was looked for where things are */
+}
+
+static void test_enrolled_again(void **state)
+{
+	(void)state;
+	struct store_host *list;
+	size_t n;
+
+	add_fleet();
+	add_rollout("r", 1, FACTOR_KERNEL);
+	OK(store_rollout_start(st, "r", now, &err));
+	fleet_step(true);
+	struct store_host before, after;
+	OK(store_host_get(st, "a0", &before, &err));
+	OK(store_host_retire(st, "a0", now, &err));
+	enrol("a0", "b"); /* moved, too */
+	OK(store_host_get(st, "a0", &after, &err));
+	assert_false(after.retired);
+	assert_string_equal(after.cluster, "b");
+	assert_int_equal(after.epoch, before.epoch); /* an order from before never looks new */
+	OK(store_hosts(st, &list, &n, &err));
+	assert_int_equal(n, 10);
+	for (size_t i = 1; i < n; i++)
+		assert_true(strcmp(list[i - 1].name, list[i].name) < 0);
+	free(list);
+}
+
+/* ---- rollouts ---- */
+
+static int try_add(const char *name, uint64_t serial, uint64_t expires)
+{
+	_cleanup_(buf_free) struct buf text = BUF_INIT(DIRECTIVE_BYTES_MAX);
+	struct directive d;
+	char plan[512];
+
+	snprintf(plan, sizeof(plan),
+		 "[rollout]\nname = %s\nclusters = a\n[preset]\nname = p\nsettings = "
+		 "vm.pcp_batch_scale_max=1\n",
+		 name);
+	OK(directive_approve("plan", plan, strlen(plan), serial, expires, &text, &err));
+	OK(directive_parse("d", text.data, text.len, true, &d, &err));
+	err = (struct err){0};
+	return store_rollout_add(st, text.data, text.len, "c2ln", &d, now, &err);
+}
+
+static void test_adding_rollouts(void **state)
+{
+	(void)state;
+	struct store_rollout x;
+
+	OK(try_add("one", 100, now));
+	REFUSED(EEXIST, "a rollout one was there before", try_add("one", 101, now + 1));
+	REFUSED(EEXIST, "one of serial 100 was there before", try_add("two", 100, now + 1));
+	REFUSED(ESTALE, "agents would refuse it", try_add("two", 99, now + 1));
+	REFUSED(ESTALE, "expired 1 s ago", try_add("two", 101, now - 1));
+	OK(try_add("two", 101, now + 1));
+	REFUSED(ENOENT, "no rollout \"three\"", store_rollout_get(st, "three", &x, &err));
+	OK(store_rollout_get(st, "two", &x, &err));
+	assert_int_equal(x.state, ROLLOUT_APPROVED);
+	assert_int_equal(x.approved_unix_s, now);
+	assert_true(x.started_unix_s == 0 && x.ended_unix_s == 0 && !x.has_verdict && x.wave == 0);
+	_cleanup_(buf_free) struct buf json = BUF_INIT(100), text = BUF_INIT(100);
+	OK(store_comparison(st, "two", &json, &text, &err));
+	assert_true(json.len == 0 && text.len == 0);
+	REFUSED(ENOENT, "no rollout", store_comparison(st, "three", &json, &text, &err));
+}
+
+static void test_starting(void **state)
+{
+	(void)state;
+	struct agent *a;
+	bool changed;
+
+	REFUSED(ENOENT, "no rollout \"r\"", store_rollout_start(st, "r", now, &err));
+	add_rollout("r", 1, FACTOR_KERNEL);
+	REFUSED(ESTALE, "r was not started: rollout r: cluster a has 0 hosts for 3 canaries",
+		store_rollout_start(st, "r", now, &err));
+	add_fleet();
+	add_agent("b11", "b");
+	REFUSED(ESTALE, "1 of its hosts are not fit to begin with (b11: has never reported)",
+		store_rollout_start(st, "r", now, &err));
+	a = agent_of("b11");
+	a->r.state = HOST_FOREIGN;
+	fleet_step(true);
+	REFUSED(ESTALE, "b11: FOREIGN", store_rollout_start(st, "r", now, &err));
+	a->r.state = HOST_IDLE;
+	snprintf(agent_of("a3")->r.build_id, 41, NEW_BUILD);
+	fleet_step(true);
+	REFUSED(ESTALE, "a3: runs this kernel already", store_rollout_start(st, "r", now, &err));
+	snprintf(agent_of("a3")->r.build_id, 41, OLD_BUILD);
+	a->dead = true;
+	now += 1800;
+	fleet_step(true);
+	REFUSED(ESTALE, "b11: was not seen for longer than order-timeout", store_rollout_start(st, "r", now, &err));
+	OK(store_host_retire(st, "b11", now, &err));
+	OK(store_rollout_start(st, "r", now, &err));
+	assert_string_equal(rollout_now("r").reason, "");
+	REFUSED(ESTALE, "r is CANARY: it was started before", store_rollout_start(st, "r", now, &err));
+
+	struct store_member *m;
+	size_t n;
+	OK(store_members(st, "r", &m, &n, &err));
+	assert_int_equal(n, 10);
+	free(m);
+	struct store_member one;
+	REFUSED(ENOENT, "b11 is no member of rollout r", store_member_get(st, "r", "b11", &one, &err));
+
+	add_rollout("s", 2, FACTOR_KERNEL);
+	REFUSED(EBUSY, "r still runs", store_rollout_start(st, "s", now, &err));
+	OK(store_rollout_abort(st, "r", now, &err));
+	OK(tick(st, now, &changed, &err)); /* nothing had been ordered: it ends at once */
+	assert_true(changed);
+	assert_int_equal(rollout_now("r").state, ROLLOUT_ABORTED);
+	now += 86401;
+	REFUSED(ESTALE, "the approval of s expired", store_rollout_start(st, "s", now, &err));
+}
+
+/* ---- polls ---- */
+
+static struct agent *first_ordered(void)
+{
+	bool changed;
+
+	add_fleet();
+	add_rollout("r", 1, FACTOR_KERNEL);
+	OK(store_rollout_start(st, "r", now, &err));
+	OK(tick(st, now, &changed, &err));
+	assert_true(changed);
+	for (size_t i = 0; i < n_agents; i++) {
+		struct poll_reply reply;
+
+		OK(store_reply(st, agents[i].name, &reply, &err));
+		bool found = reply.has_order;
+		agents[i].order = reply.order;
+		poll_reply_free(&reply);
+		if (found)
+			return &agents[i];
+	}
+	fail_msg("nobody was ordered anything");
+	return NULL;
+}
+
+static void test_the_same_order_until_its_end(void **state)
+{
+	(void)state;
+	struct agent *a = first_ordered();
+	struct poll_reply reply;
+	struct store_order *list;
+	bool ended, changed;
+	size_t n;
+
+	for (int i = 0; i < 5; i++) {
+		OK(store_poll(st, a->name, &a->r, ++now, &reply, &ended, &err));
+		assert_true(reply.has_order && !ended);
+		assert_int_equal(reply.order.epoch, 1);
+		assert_int_equal(reply.wait_s, 5);
+		assert_string_equal(reply.order.rollout, "r");
+		poll_reply_free(&reply);
+		OK(tick(st, now, &changed, &err));
+		assert_false(changed); /* never a second one */
+		if (i == 2)
+			reopen();
+	}
+	a->r.epoch = 1;
+	a->r.outcome = OUTCOME_RUNNING;
+	OK(store_poll(st, a->name, &a->r, now, &reply, &ended, &err));
+	assert_true(reply.has_order && !ended);
+	poll_reply_free(&reply);
+	OK(store_orders(st, a->name, 10, &list, &n, &err));
+	assert_true(n == 1 && list[0].outcome == OUTCOME_RUNNING && list[0].ended_unix_s == 0);
+	free(list);
+
+	/* An end of an order that was never granted ends nothing. */
+	a->r.outcome = OUTCOME_DONE;
+	a->r.epoch = 0;
+	OK(store_poll(st, a->name, &a->r, now, &reply, &ended, &err));
+	assert_true(reply.has_order && !ended);
+	poll_reply_free(&reply);
+	a->r.epoch = 1;
+	snprintf(a->r.reason, sizeof(a->r.reason), "no room in /boot");
+	a->r.outcome = OUTCOME_REFUSED;
+	OK(store_poll(st, a->name, &a->r, ++now, &reply, &ended, &err));
+	assert_true(!reply.has_order && ended);
+	poll_reply_free(&reply);
+	OK(store_orders(st, a->name, 10, &list, &n, &err));
+	assert_true(n == 1 && list[0].outcome == OUTCOME_REFUSED && list[0].ended_unix_s == now);
+	assert_string_equal(list[0].reason, "no room in /boot");
+	free(list);
+	/* The same report again ends nothing again; the next order has the next epoch. */
+	OK(store_poll(st, a->name, &a->r, ++now, &reply, &ended, &err));
+	assert_true(!reply.has_order && !ended);
+	OK(tick(st, now, &changed, &err));
+	OK(store_reply(st, a->name, &reply, &err));
+	assert_true(reply.has_order && reply.order.epoch == 2 && reply.order.verb == VERB_REVERT);
+	poll_reply_free(&reply);
+}
+
+/* Done is not done while the recording is missing. */
+static void test_measurement_needs_its_recording(void **state)
+{
+	(void)state;
+	struct agent *a = first_ordered();
+	struct poll_reply reply;
+	bool ended;
+
+	for (int i = 0; i < 100 && !(a->order.verb == VERB_MEASURE && a->r.outcome == OUTCOME_RUNNING); i++)
+		fleet_step(true);
+	assert_int_equal(a->order.verb, VERB_MEASURE);
+	boot(a, OLD_RELEASE);
+	a->r.outcome = OUTCOME_DONE;
+	for (int i = 0; i < 3; i++) {
+		OK(store_poll(st, a->name, &a->r, ++now, &reply, &ended, &err));
+		assert_true(reply.has_order && !ended && reply.order.epoch == a->order.epoch);
+		poll_reply_free(&reply);
+	}
+	upload(a, 1);
+	OK(store_poll(st, a->name, &a->r, ++now, &reply, &ended, &err));
+	assert_true(!reply.has_order && ended);
+}
+
+/* The database was put back from a copy: the agent has seen more than it. */
+static void test_epochs_survive_an_older_database(void **state)
+{
+	(void)state;
+	struct agent *a = first_ordered();
+	struct poll_reply reply;
+	struct store_order *list;
+	struct store_host h;
+	bool ended, changed;
+	size_t n;
+
+	a->r.epoch = 41;
+	a->r.outcome = OUTCOME_DONE;
+	OK(store_poll(st, a->name, &a->r, now, &reply, &ended, &err));
+	assert_true(ended && !reply.has_order);
+	OK(store_orders(st, a->name, 10, &list, &n, &err));
+	assert_int_equal(list[0].outcome, OUTCOME_FAILED);
+	assert_non_null(strstr(list[0].reason, "put back from an older copy"));
+	free(list);
+	OK(tick(st, now, &changed, &err));
+	OK(store_reply(st, a->name, &reply, &err));
+	assert_int_equal(reply.order.epoch, 42);
+	poll_reply_free(&reply);
+	reopen();
+	OK(store_host_get(st, a->name, &h, &err));
+	assert_int_equal(h.epoch, 42);
+}
+
+static void test_strangers(void **state)
+{
+	(void)state;
+	struct host_report r = {.release = "6.1.0"};
+	struct poll_reply reply;
+	bool ended;
+
+	REFUSED(EACCES, "h9 is not enrolled here; enrol it with a new token",
+		store_poll(st, "h9", &r, now, &reply, &ended, &err));
+	REFUSED(EACCES, "is not enrolled", store_reply(st, "h9", &reply, &err));
+	REFUSED(ENOENT, "no host \"h9\"", store_host_retire(st, "h9", now, &err));
+}
+
+/* Polls without news write nothing until the flush, and that once a second; news is on the disk at once. */
+static void test_heartbeats_are_gathered(void **state)
+{
+	(void)state;
+	struct stat before, after;
+	struct store_host h;
+	struct poll_reply reply;
+
+	add_fleet();
+	struct agent *a = agent_of("a0");
+	assert_int_equal(stat(in_dir("kpcp.db-wal"), &before), 0);
+	for (int i = 0; i < 50; i++) {
+		now++;
+		a->r.uptime_s += 1;
+		poll_as_is(a, &reply);
+	}
+	assert_int_equal(stat(in_dir("kpcp.db-wal"), &after), 0);
+	assert_true(before.st_size == after.st_size && before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
+	OK(store_host_get(st, "a0", &h, &err));
+	assert_int_equal(h.seen_unix_s, now);
+	assert_int_equal(h.report.uptime_s, 50);
+	reopen(); /* flushes */
+	OK(store_host_get(st, "a0", &h, &err));
+	assert_int_equal(h.seen_unix_s, now);
+	assert_int_equal(h.report.uptime_s, 50);
+	a->r.state = HOST_HELD;
+	poll_as_is(a, &reply);
+	struct store_event *ev;
+	size_t n;
+	OK(store_events(st, NULL, "a0", 1, &ev, &n, &err));
+	assert_int_equal(n, 1);
+	assert_string_equal(ev[0].text, "is HELD now");
+	free(ev);
+}
+
+static void test_events(void **state)
+{
+	(void)state;
+	struct store_event *ev;
+	char text[700];
+	size_t n;
+
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = 0;
+	OK(store_event_add(st, NULL, NULL, "one", now, &err));
+	OK(store_event_add(st, "r", NULL, "two", now, &err));
+	OK(store_event_add(st, "r", "h", "three", now + 1, &err));
+	OK(store_event_add(st, NULL, "h", text, now + 2, &err));
+	OK(store_events(st, NULL, NULL, 100, &ev, &n, &err));
+	assert_int_equal(n, 4);
+	assert_int_equal(strlen(ev[0].text), STORE_TEXT_MAX - 1);
+	assert_true(strcmp(ev[1].text, "three") == 0 && ev[1].at_unix_s == now + 1 && strcmp(ev[1].host, "h") == 0);
+	assert_string_equal(ev[3].rollout, "");
+	free(ev);
+	OK(store_events(st, "r", NULL, 100, &ev, &n, &err));
+	assert_int_equal(n, 2);
+	free(ev);
+	OK(store_events(st, "r", "h", 100, &ev, &n, &err));
+	assert_int_equal(n, 1);
+	free(ev);
+	OK(store_events(st, NULL, NULL, 2, &ev, &n, &err));
+	assert_int_equal(n, 2);
+	free(ev);
+	OK(store_events(st, "none", NULL, 2, &ev, &n, &err));
+	assert_int_equal(n, 0);
+	free(ev);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    T(test_one_controller_at_a_time),
+	    T(test_tokens),
+	    T(test_tokens_are_nowhere_in_the_files),
+	    T(test_enrolled_again),
+	    T(test_adding_rollouts),
+	    T(test_starting),
+	    T(test_the_same_order_until_its_end),
+	    T(test_measurement_needs_its_recording),
+	    T(test_epochs_survive_an_older_database),
+	    T(test_strangers),
+	    T(test_heartbeats_are_gathered),
+	    T(test_events),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

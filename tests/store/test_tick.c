@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Owns the tests of whole rollouts through the store: simulated agents, real recordings, the real judge.
+ * Must not know SQL. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "store_fleet.h"
+
+static struct store_member member(const char *rollout, const char *host)
+{
+	static struct store_member m;
+
+	OK(store_member_get(st, rollout, host, &m, &err));
+	return m;
+}
+
+static void start(const char *name)
+{
+	OK(store_rollout_start(st, name, now, &err));
+}
+
+/* Never more than two hosts of a cluster with an order other than commit. */
+static void check_budget(void)
+{
+	unsigned out[2] = {0};
+
+	for (size_t i = 0; i < n_agents; i++) {
+		struct poll_reply reply;
+
+		OK(store_reply(st, agents[i].name, &reply, &err));
+		out[agents[i].name[0] - 'a'] += reply.has_order && reply.order.verb != VERB_COMMIT;
+		poll_reply_free(&reply);
+	}
+	assert_true(out[0] <= 2 && out[1] <= 2);
+}
+
+static void test_good_kernel_ends_done(void **state)
+{
+	(void)state;
+	_cleanup_(buf_free) struct buf json = BUF_INIT(1 << 20), text = BUF_INIT(1 << 20);
+
+	add_fleet();
+	add_rollout("good", 1, FACTOR_KERNEL);
+	start("good");
+	run_until("good", ROLLOUT_PROVING, true, check_budget);
+	struct store_rollout x = rollout_now("good");
+	assert_true(x.has_verdict && x.verdict == VERDICT_PROMOTE);
+	assert_non_null(strstr(x.reason, "the verdict is PROMOTE: "));
+	OK(store_comparison(st, "good", &json, &text, &err));
+	assert_non_null(strstr(json.data, "\"PROMOTE\""));
+	assert_non_null(strstr(text.data, "PROMOTE"));
+	run_until("good", ROLLOUT_DONE, true, check_budget);
+	x = rollout_now("good");
+	assert_int_equal(x.ended_unix_s, now);
+	assert_string_equal(x.waiting, "");
+	assert_int_equal(x.waves, 2);
+	assert_string_equal(x.what, "linux-image-kpcp 6.1.158-1 (" NEW_RELEASE ")");
+
+	struct store_member *m;
+	size_t n, canaries = 0;
+	OK(store_members(st, "good", &m, &n, &err));
+	assert_int_equal(n, 10);
+	for (size_t i = 0; i < n; i++) {
+		assert_true(i == 0 || m[i - 1].role <= m[i].role);
+		canaries += m[i].role == ROLE_CANARY;
+		assert_string_equal(m[i].progress, "committed");
+		assert_string_equal(m[i].release_before, OLD_RELEASE);
+		assert_string_equal(m[i].release_after, NEW_RELEASE);
+		assert_string_equal(m[i].default_before, "old");
+		assert_string_equal(m[i].default_after, "new");
+		assert_true(m[i].started_unix_s > 0 && m[i].ended_unix_s > m[i].started_unix_s);
+		/* The one it had, and: old, new, proof (canary); old twice, trial (control); trial (wave). */
+		assert_int_equal(m[i].n_boots, m[i].role == ROLE_WAVE ? 2 : 4);
+	}
+	assert_int_equal(canaries, 3);
+	free(m);
+	/* Nothing runs any more: a tick changes nothing, and hosts wait for long again. */
+	bool changed;
+	struct poll_reply reply;
+	OK(tick(st, now, &changed, &err));
+	assert_false(changed);
+	OK(store_reply(st, "a0", &reply, &err));
+	assert_int_equal(reply.wait_s, 60);
+}
+
+static void test_slow_kernel_is_taken_back(void **state)
+{
+	(void)state;
+	add_fleet();
+	for (size_t i = 0; i < n_agents; i++)
+		agents[i].slow = 1.6;
+	add_rollout("slow", 1, FACTOR_KERNEL);
+	start("slow");
+	run_until("slow", ROLLOUT_ROLLED_BACK, true, check_budget);
+	struct store_rollout x = rollout_now("slow");
+	assert_true(x.has_verdict && x.verdict == VERDICT_ROLLBACK);
+	assert_non_null(strstr(x.verdict_reason, "p99"));
+	for (size_t i = 0; i < n_agents; i++) {
+		assert_string_equal(agents[i].r.release, OLD_RELEASE);
+		assert_string_equal(agents[i].r.default_entry, "old");
+		struct store_member m = member("slow", agents[i].name);
+		assert_string_equal(m.default_after, "old");
+		assert_string_equal(m.progress, m.role == ROLE_WAVE ? "waiting" : "back on what it had");
+	}
+}
+
+static void test_preset_done_and_taken_back(void **state)
+{
+	(void)state;
+	add_fleet();
+	add_rollout("latency", 1, FACTOR_PRESET);
+	start("latency");
+	run_until("latency", ROLLOUT_DONE, false, check_budget);
+	for (size_t i = 0; i < n_agents; i++) {
+		assert_int_equal(agents[i].boots, 1); /* without any reboot */
+		assert_int_equal(agents[i].r.pcp_batch_scale_max, 0);
+		agents[i].r.pcp_batch_scale_max = 5;
+		agents[i].slow = 1.6;
+	}
+	fleet_step(false);
+	add_rollout("hurts", 2, FACTOR_PRESET);
+	start("hurts");
+	run_until("hurts", ROLLOUT_ROLLED_BACK, false, check_budget);
+	assert_int_equal(rollout_now("hurts").verdict, VERDICT_ROLLBACK);
+	for (size_t i = 0; i < n_agents; i++) {
+		assert_int_equal(agents[i].boots, 1);
+		assert_int_equal(agents[i].r.pcp_batch_scale_max, 5);
+	}
+	struct store_rollout *list;
+	size_t n;
+	OK(store_rollouts(st, &list, &n, &err));
+	assert_int_equal(n, 2);
+	assert_string_equal(list[0].name, "hurts");
+	assert_string_equal(list[1].what, "preset latency");
+	free(list);
+}
+
+/* What fails, and where; the words that the rollout's reason has. */
+static void test_each_failing_verb_takes_it_back(void **state)
+{
+	static const struct {
+		enum verb verb;
+		enum outcome how;
+		const char *host, *word;
+	} cases[] = {{VERB_STAGE, OUTCOME_REFUSED, NULL, "refused stage: it was made to"},
+		     {VERB_MEASURE, OUTCOME_FAILED, NULL, "failed in measure: it was made to"},
+		     {VERB_PROVE, OUTCOME_HELD, NULL, "stopped half way in prove: it was made to"},
+		     {VERB_TRIAL, OUTCOME_FAILED, "b7", "b7 failed in trial: it was made to"},
+		     {VERB_COMMIT, OUTCOME_FAILED, "b7", "b7 failed in commit: it was made to"}};
+
+	(void)state;
+	for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
+		if (c > 0) {
+			store_close(&st);
+			remove_all(dir);
+			setup(state);
+		}
+		add_fleet();
+		for (size_t i = 0; i < n_agents; i++) {
+			agents[i].fails_at = cases[c].verb;
+			if (!cases[c].host || strcmp(agents[i].name, cases[c].host) == 0)
+				agents[i].fails = cases[c].how;
+		}
+		add_rollout("r", 1, FACTOR_KERNEL);
+		start("r");
+		run_until("r", ROLLOUT_ROLLED_BACK, true, check_budget);
+		struct store_event *ev;
+		size_t n, found = 0;
+		OK(store_events(st, "r", NULL, STORE_EVENTS_MAX, &ev, &n, &err));
+		for (size_t i = 0; i < n; i++)
+			found += strncmp(ev[i].text, "ROLLING_BACK: ", 14) == 0 && strstr(ev[i].text, cases[c].word);
+		if (found != 1)
+			fail_msg("%zu events say \"%s\"", found, cases[c].word);
+		free(ev);
+	}
+}
+
+/* The recordings of one control cannot be compared with the others': no data is never a pass. */
+static void test_unusable_recordings_hold_until_the_deadline(void **state)
+{
+	(void)state;
+	add_fleet();
+	add_rollout("r", 1, FACTOR_KERNEL);
+	start("r");
+	for (int i = 0; i < 400 && rollout_now("r").state != ROLLOUT_HOLD; i++) {
+		struct store_event *ev;
+		size_t n;
+		char path[256];
+
+		fleet_step(true);
+		OK(store_events(st, "r", NULL, 1000, &ev, &n, &err));
+		for (size_t k = 0; k < n; k++) {
+			if (!strstr(ev[k].text, "old 0: its recording is in"))
+				continue;
+			snprintf(path, sizeof(path), "%s/recordings/r/%s-old-0.kpcp", dir, ev[k].host);
+			unlink(path);
+			break;
+		}
+		free(ev);
+	}
+	struct store_rollout x = rollout_now("r");
+	_cleanup_(buf_free) struct buf json = BUF_INIT(1 << 20), text = BUF_INIT(1 << 20);
+	assert_int_equal(x.state, ROLLOUT_HOLD);
+	assert_non_null(strstr(x.verdict_reason, "-old-0.kpcp"));
+	assert_non_null(strstr(x.waiting, "may abort it now"));
+	OK(store_comparison(st, "r", &json, &text, &err));
+	assert_int_equal(json.len, 0);
+	assert_non_null(strstr(text.data, "-old-0.kpcp"));
+	now = x.started_unix_s + 4 * 3600 - 10;
+	fleet_step(true);
+	assert_int_equal(rollout_now("r").state, ROLLOUT_HOLD);
+	fleet_step(true);
+	assert_int_equal(rollout_now("r").state, ROLLOUT_ROLLING_BACK);
+	run_until("r", ROLLOUT_ROLLED_BACK, true, check_budget);
+}
+
+static void test_pause_resume_abort(void **state)
+{
+	(void)state;
+	add_fleet();
+	add_rollout("r", 1, FACTOR_KERNEL);
+	REFUSED(ESTALE, "r is APPROVED and was not started, so it cannot be paused",
+		store_rollout_pause(st, "r", now, &err));
+	REFUSED(ESTALE, "cannot be resumed", store_rollout_resume(st, "r", now, &err));
+	start("r");
+	fleet_step(true);
+	OK(store_rollout_pause(st, "r", now, &err));
+	OK(store_rollout_pause(st, "r", now, &err));
+	for (int i = 0; i < 5; i++)
+		fleet_step(true);
+	for (size_t i = 0; i < n_agents; i++) {
+		struct poll_reply reply;
+
+		OK(store_reply(st, agents[i].name, &reply, &err));
+		assert_false(reply.has_order);
+	}
+	assert_non_null(strstr(rollout_now("r").waiting, "paused"));
+	OK(store_rollout_resume(st, "r", now, &err));
+	fleet_step(true);
+	assert_string_equal(rollout_now("r").waiting, "");
+	run_until("r", ROLLOUT_WAVE, true, check_budget);
+	OK(store_rollout_abort(st, "r", now, &err));
+	OK(store_rollout_abort(st, "r", now, &err));
+	run_until("r", ROLLOUT_ABORTED, true, check_budget);
+	assert_non_null(strstr(rollout_now("r").reason, "every host that had orders is back"));
+	REFUSED(ESTALE, "r is ABORTED, so it cannot be paused", store_rollout_pause(st, "r", now, &err));
+	add_rollout("never", 2, FACTOR_KERNEL);
+	OK(store_rollout_abort(st, "never", now, &err));
+	assert_int_equal(rollout_now("never").state, ROLLOUT_ABORTED);
+	REFUSED(ESTALE, "never is ABORTED", store_rollout_start(st, "never", now, &err));
+}
+
+/* A host that vanishes in the middle of its reboot keeps its place until it is seen, or retired. */
+static void test_vanished_host(void **state)
+{
+	(void)state;
+	add_fleet();
+	add_rollout_with("r", 1, FACTOR_KERNEL, "", "");
+	start("r");
+	run_until("r", ROLLOUT_WAVE, true, check_budget);
+	struct agent *b = agent_of("b7");
+	for (int i = 0; i < 100 && !(b->order.verb == VERB_TRIAL && b->r.outcome == OUTCOME_RUNNING); i++)
+		fleet_step(true);
+	b->dead = true;
+	now += 1790;
+	fleet_step(true);
+	fleet_step(true);
+	struct store_rollout x = rollout_now("r");
+	assert_int_equal(x.state, ROLLOUT_ROLLING_BACK);
+	assert_non_null(strstr(x.reason, "b7 has not ended trial within 1800 s"));
+	for (int i = 0; i < 100; i++)
+		fleet_step(true);
+	x = rollout_now("r");
+	assert_int_equal(x.state, ROLLOUT_ROLLING_BACK);
+	assert_non_null(strstr(x.waiting, "b7 was not seen"));
+	add_rollout("next", 2, FACTOR_KERNEL);
+	REFUSED(EBUSY, "r still runs, and one rollout runs at a time", store_rollout_start(st, "next", now, &err));
+
+	/* Back again, it is told to go back, and not to try what it was trying. */
+	b->dead = false;
+	run_until("r", ROLLOUT_ROLLED_BACK, true, check_budget);
+	assert_int_equal(b->order.verb, VERB_REVERT);
+
+	start("next");
+	run_until("next", ROLLOUT_CANARY, true, NULL);
+	fleet_step(true);
+	struct agent *a = NULL;
+	for (size_t i = 0; i < n_agents && !a; i++)
+		if (agents[i].r.outcome == OUTCOME_RUNNING)
+			a = &agents[i];
+	for (int i = 0; i < 20 && !a; i++) {
+		fleet_step(true);
+		for (size_t k = 0; k < n_agents && !a; k++)
+			if (agents[k].r.outcome == OUTCOME_RUNNING)
+				a = &agents[k];
+	}
+	assert_non_null(a);
+	a->dead = true;
+	OK(store_host_retire(st, a->name, now, &err));
+	REFUSED(ESTALE, "is retired already", store_host_retire(st, a->name, now, &err));
+	run_until("next", ROLLOUT_ROLLED_BACK, true, NULL);
+	struct poll_reply reply;
+	bool ended;
+	REFUSED(EACCES, "was retired; enrol it with a new token",
+		store_poll(st, a->name, &a->r, now, &reply, &ended, &err));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(test_good_kernel_ends_done, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_slow_kernel_is_taken_back, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_preset_done_and_taken_back, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_each_failing_verb_takes_it_back, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_unusable_recordings_hold_until_the_deadline, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_pause_resume_abort, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_vanished_host, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
