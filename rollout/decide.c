@@ -20,6 +20,7 @@
 #define CANARY       BIT(ROLE_CANARY)
 #define CONTROL      BIT(ROLE_CONTROL)
 #define WAVE         BIT(ROLE_WAVE)
+#define OUTSIDE      BIT(31) /* controls that are in no wave */
 
 static const char *const state_names[ROLLOUT_STATE_COUNT] = {
     [ROLLOUT_APPROVED] = "APPROVED",
@@ -96,7 +97,12 @@ static bool measured_new(const struct decide_host *h, const struct directive *d)
 /* What soaks is what was tried, proved or applied: the step before saw to it. */
 static bool soaked(const struct decide_host *h, const struct directive *d)
 {
-	return h->soaked_s >= d->soak_s;
+	return h->soaked_s >= d->soak_s && (h->state == HOST_SOAK || h->state == HOST_APPLIED);
+}
+static bool reverted(const struct decide_host *h, const struct directive *d)
+{
+	(void)d;
+	return h->reverted;
 }
 /* Who has committed has no next step at all. */
 static bool committed(const struct decide_host *h, const struct directive *d)
@@ -121,6 +127,7 @@ static const struct step {
     {ROLLOUT_CANARY, KERNEL, HEALTH, CANARY, true, false, VERB_TRIAL, ARM_OLD, tried},
     {ROLLOUT_CANARY, ANY, MEASURED, CANARY | CONTROL, true, false, VERB_MEASURE, ARM_NEW, measured_new},
 
+    {ROLLOUT_PROVING, KERNEL, MEASURED, OUTSIDE, false, false, VERB_REVERT, ARM_OLD, reverted},
     {ROLLOUT_PROVING, KERNEL, ANY, CANARY, false, false, VERB_PROVE, ARM_OLD, proved},
     {ROLLOUT_PROVING, ANY, ANY, CANARY, false, true, VERB_COMMIT, ARM_OLD, soaked},
     {ROLLOUT_PROVING, ANY, ANY, CANARY, false, false, VERB_COMMIT, ARM_OLD, committed},
@@ -154,9 +161,17 @@ static bool timed_out(const struct work *w, const struct decide_host *h)
 	return h->busy && h->order_age_s > w->d->order_timeout_s;
 }
 
+/* Whatever made it reboot, it is away for its users. Of a failed one nobody knows when it is home: its way back tells.
+ */
+static bool reboots(const struct decide_host *h)
+{
+	return h->state == HOST_INTENT || h->state == HOST_LOADED || h->state == HOST_PROBATION ||
+	       h->state == HOST_COLD_PROOF || (h->state == HOST_FAILED && !h->reverted);
+}
+
 static bool away(const struct work *w, const struct decide_host *h)
 {
-	return !h->retired && ((h->busy && h->verb != VERB_COMMIT) || unseen(w, h));
+	return !h->retired && ((h->busy && h->verb != VERB_COMMIT) || unseen(w, h) || reboots(h));
 }
 
 static bool astray(const struct decide_host *h)
@@ -166,8 +181,10 @@ static bool astray(const struct decide_host *h)
 
 static bool applies(const struct work *w, const struct step *s, const struct decide_host *h)
 {
+	unsigned roles = BIT(h->role) | (h->role == ROLE_CONTROL && h->wave == 0 ? OUTSIDE : 0);
+
 	return s->phase == w->out.state && (s->factors & BIT(w->d->factor)) && (s->evidences & BIT(w->d->evidence)) &&
-	       (s->roles & BIT(h->role)) && (s->phase != ROLLOUT_WAVE || h->wave == w->out.wave);
+	       (s->roles & roles) && (s->phase != ROLLOUT_WAVE || h->wave == w->out.wave);
 }
 
 /* NULL: the host has nothing (more) to do in this phase. */
@@ -428,6 +445,10 @@ static bool host_waits(const struct work *w, const struct decide_host *h, char r
 	else if (back && timed_out(w, h) && h->verb == VERB_REVERT)
 		snprintf(ret, MESSAGE_TEXT_MAX, "%s has been going back for longer than order-timeout: see to it",
 			 h->name);
+	else if (!h->busy && h->ordered && reboots(h) && h->state != HOST_FAILED)
+		snprintf(ret, MESSAGE_TEXT_MAX,
+			 "%s is %s without an order: it reboots by itself; see to it if that lasts", h->name,
+			 host_state_name(h->state));
 	else if (!back && astray(h))
 		snprintf(ret, MESSAGE_TEXT_MAX, "%s is %s and gets no orders: see to it, or retire it", h->name,
 			 host_state_name(h->state));

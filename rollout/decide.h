@@ -50,7 +50,7 @@ struct decide_host {
 	bool staged, tried, proved, applied, committed, reverted;
 	uint32_t failed_reverts;             /* ways back that ended badly, since a person last looked */
 	uint32_t measured_old, measured_new; /* boots: their orders ended, their recordings are in */
-	uint64_t soaked_s;                   /* since it came to SOAK or APPLIED; 0 before */
+	uint64_t soaked_s;                   /* since it came to SOAK or APPLIED, or rebooted in it; 0 before */
 	/* As last reported; IDLE where that report is of another rollout and not FOREIGN or HELD. */
 	enum host_state state;
 };
@@ -88,10 +88,12 @@ void decision_free(struct decision *d);
 #define DECIDE_REVERT_PAUSE_S 60 /* from one such try to the next */
 
 /* Rules:
- * - away: a host with an order other than commit, and one that was not seen for order_timeout_s (nobody knows what it
- *   does); retired hosts are not. An order other than commit is granted only where fewer than directive->budget others
- *   of its cluster are away, ways back included; never to a busy host; an order that goes forward never to a host that
- *   was not seen for order_timeout_s, is FOREIGN or HELD. So a time-out never makes room for the next reboot.
+ * - away: a host with an order other than commit, one that was not seen for order_timeout_s (nobody knows what it
+ * does), and one that reboots by itself (after a power loss, or on its way back from a failure); retired hosts are not.
+ * An order other than commit is granted only where fewer than directive->budget others of its cluster are away, ways
+ * back included; never to a busy host; an order that goes forward never to a host that was not seen for
+ * order_timeout_s, is FOREIGN or HELD; a commit only to one that is in SOAK or APPLIED. So a time-out never makes room
+ * for the next reboot.
  * - taken back (any state from CANARY to HOLD -> ROLLING_BACK, naming the host): an order that was refused, failed or
  *   held, or is out for longer than order_timeout_s; a host with orders in FOREIGN or HELD, or that left the new kernel
  *   or preset by itself; a host that was retired between its first order and its commit, or before it was measured.
@@ -101,7 +103,8 @@ void decision_free(struct decision *d);
  *   first. Then JUDGING. evidence = health: stage and trial (kernel) or apply (preset) of the canaries, then PROVING.
  * - JUDGING: waits for has_verdict. PROMOTE -> PROVING; ROLLBACK -> ROLLING_BACK; HOLD -> HOLD.
  * - CANARY, JUDGING, HOLD: past deadline_s -> ROLLING_BACK.
- * - PROVING: canaries: prove (kernel), soak soak_s, commit. Then WAVE 1.
+ * - PROVING: canaries: prove (kernel), soak soak_s, commit. Controls that are in no wave are sent home from their last
+ *   measured boot (kernel). Then WAVE 1.
  * - WAVE n: its hosts: stage, trial, soak, commit (kernel); apply, soak, commit (preset). All committed: next wave, or
  *   DONE. Hosts that were retired before their first order are left out.
  * - ROLLING_BACK: revert every host that got an order; an order that is still out is waited for until it ends or

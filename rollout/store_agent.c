@@ -82,13 +82,19 @@ static int what_is_new(struct store *s, const struct store_mem *h, const struct 
 	return r;
 }
 
-/* As a member of the rollout that runs: where it is now, and which boot this is. */
+/* As a member of the rollout that runs: where it is now, and which boot this is. Its soak begins when it comes to where
+ * it soaks, and again with each boot there. */
 static int note_membership(struct store *s, const struct store_mem *h, const struct host_report *report,
 			   const struct news *news, uint64_t now, struct err *e)
 {
-	int r = DB_RUN(s->db, NULL, e,
-		       "UPDATE members SET release_after = $3, default_after = $4 WHERE rollout = $1 AND host = $2",
-		       DB_T(s->running), DB_T(h->pub.name), DB_T(report->release), DB_T(report->default_entry));
+	bool soaks = report->state == HOST_SOAK || report->state == HOST_APPLIED;
+	bool begins = soaks && (news->boot || report->state != h->pub.report.state);
+	int r =
+	    DB_RUN(s->db, NULL, e,
+		   "UPDATE members SET release_after = $3, default_after = $4, soak_since = CASE WHEN $5 = 1 THEN $6 "
+		   "ELSE soak_since END WHERE rollout = $1 AND host = $2",
+		   DB_T(s->running), DB_T(h->pub.name), DB_T(report->release), DB_T(report->default_entry),
+		   DB_I(begins), DB_I(now));
 
 	if (r == 0 && news->boot) {
 		r = DB_RUN(s->db, NULL, e,

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "lib/base/fs.h"
+#include "rollout/store_view.h"
 #include "store_fleet.h"
 
 /* ---- opening ---- */
@@ -369,6 +370,48 @@ static void test_epochs_survive_an_older_database(void **state)
 	assert_int_equal(h.epoch, 42);
 }
 
+/* Whatever was decided: the transaction that grants counts again, and the table refuses a second order. */
+static void test_no_double_grant_and_no_overdraft(void **state)
+{
+	(void)state;
+	struct store_view v;
+	struct decide_order orders[3] = {0};
+	struct decision d = {.state = ROLLOUT_CANARY, .order = orders};
+	struct poll_reply reply;
+	bool changed;
+
+	add_fleet();
+	add_rollout("r", 1, FACTOR_KERNEL);
+	OK(store_rollout_start(st, "r", now, &err));
+	assert_int_equal(store_view_load(st, now, &v, &err), 1);
+	assert_int_equal(v.view.n, 10); /* by name: a0 to a5 come first */
+	for (uint32_t i = 0; i < 3; i++)
+		orders[i] = (struct decide_order){.host = i, .order.verb = VERB_STAGE};
+	d.n_orders = 3;
+	REFUSED(EPERM, "an order to a2 would take 3 hosts of a away, and the budget is 2",
+		store_view_apply(st, &v, &d, now, &changed, &err));
+	OK(store_reply(st, "a0", &reply, &err));
+	assert_false(reply.has_order); /* all or nothing */
+	orders[1].host = 0;
+	d.n_orders = 2;
+	REFUSED(EEXIST, "nothing was granted", store_view_apply(st, &v, &d, now, &changed, &err));
+	d.n_orders = 1;
+	OK(store_view_apply(st, &v, &d, now, &changed, &err));
+	REFUSED(EEXIST, "nothing was granted", store_view_apply(st, &v, &d, now, &changed, &err));
+	reopen();
+	OK(store_reply(st, "a0", &reply, &err));
+	assert_true(reply.has_order && reply.order.epoch == 1);
+	poll_reply_free(&reply);
+	/* In its place, another one may go out: the same host is away as before. */
+	orders[0].replaces = true;
+	orders[0].order.verb = VERB_REVERT;
+	OK(store_view_apply(st, &v, &d, now, &changed, &err));
+	OK(store_reply(st, "a0", &reply, &err));
+	assert_true(reply.has_order && reply.order.epoch == 2 && reply.order.verb == VERB_REVERT);
+	poll_reply_free(&reply);
+	store_view_free(&v);
+}
+
 static void test_strangers(void **state)
 {
 	(void)state;
@@ -464,6 +507,7 @@ int main(void)
 	    T(test_the_same_order_until_its_end),
 	    T(test_measurement_needs_its_recording),
 	    T(test_epochs_survive_an_older_database),
+	    T(test_no_double_grant_and_no_overdraft),
 	    T(test_strangers),
 	    T(test_heartbeats_are_gathered),
 	    T(test_events),

@@ -254,6 +254,37 @@ static void test_pause_resume_abort(void **state)
 	REFUSED(ESTALE, "never is ABORTED", store_rollout_start(st, "never", now, &err));
 }
 
+/* A soak that a power loss has cut short begins anew. */
+static void test_soak_begins_anew(void **state)
+{
+	(void)state;
+	struct poll_reply reply;
+
+	add_fleet();
+	add_rollout("r", 1, FACTOR_KERNEL);
+	start("r");
+	run_until("r", ROLLOUT_WAVE, true, check_budget);
+	struct agent *b = agent_of("b7");
+	for (int i = 0; i < 100 && b->r.state != HOST_SOAK; i++)
+		fleet_step(true);
+	now += 50;
+	b->r.state = HOST_INTENT;
+	poll_as_is(b, &reply);
+	assert_false(reply.has_order);
+	boot(b, NEW_RELEASE);
+	b->r.state = HOST_SOAK;
+	for (int i = 0; i < 6; i++) {
+		fleet_step(true);
+		OK(store_reply(st, "b7", &reply, &err));
+		assert_false(reply.has_order);
+	}
+	fleet_step(true);
+	OK(store_reply(st, "b7", &reply, &err));
+	assert_true(reply.has_order && reply.order.verb == VERB_COMMIT);
+	poll_reply_free(&reply);
+	run_until("r", ROLLOUT_DONE, true, check_budget);
+}
+
 /* A host that vanishes in the middle of its reboot keeps its place until it is seen, or retired. */
 static void test_vanished_host(void **state)
 {
@@ -318,6 +349,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_each_failing_verb_takes_it_back, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_unusable_recordings_hold_until_the_deadline, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_pause_resume_abort, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_soak_begins_anew, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_vanished_host, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,6 +136,54 @@ static void test_suspects_use_the_budget(void **state)
 	expect(ROLLOUT_CANARY, "canary2 stage, control1 measure old 0, control2 measure old 0");
 }
 
+/* A reboot that nobody ordered takes a place, too: of a host that lost power, or that goes back from a failure. */
+static void test_reboots_of_their_own_use_the_budget(void **state)
+{
+	(void)state;
+	static const enum host_state away[] = {HOST_INTENT, HOST_LOADED, HOST_PROBATION, HOST_COLD_PROOF};
+
+	for (size_t i = 0; i < ARRAY_SIZE(away); i++) {
+		in_state(ROLLOUT_WAVE, FACTOR_KERNEL);
+		f.d.budget = 1;
+		s_tried(fleet_find(&f, "wave1a"));
+		s_soaked(fleet_find(&f, "wave1a"));
+		fleet_find(&f, "wave1a")->state = away[i];
+		expect(ROLLOUT_WAVE, "wave1b stage"); /* of the other cluster; no commit for a host that is away */
+		assert_non_null(strstr(got.waiting, "wave1a is "));
+		fleet_find(&f, "wave1a")->state = HOST_SOAK;
+		expect(ROLLOUT_WAVE, "wave1a commit, wave1b stage, control1 stage");
+	}
+	/* The failed one goes back first, and makes room when it is home. */
+	in_state(ROLLOUT_PROVING, FACTOR_KERNEL);
+	f.d.budget = 1;
+	struct decide_host *h = fleet_find(&f, "canary2");
+	s_proved(h);
+	h->outcome = OUTCOME_FAILED;
+	h->state = HOST_FAILED;
+	expect(ROLLOUT_ROLLING_BACK, "canary2 revert");
+	f.v.state = ROLLOUT_ROLLING_BACK;
+	s_reverted(h);
+	expect(ROLLOUT_ROLLING_BACK, "canary1 revert");
+}
+
+/* A control of elsewhere is sent home from its measured boot, and everybody else waits for nothing. */
+static void test_controls_from_elsewhere_go_home(void **state)
+{
+	(void)state;
+	in_state(ROLLOUT_PROVING, FACTOR_KERNEL);
+	f.d.budget = 20;
+	all(ROLE_CANARY, s_proved);
+	fleet_find(&f, "control1")->wave = 0;
+	expect(ROLLOUT_PROVING, "control1 revert");
+	s_reverted(fleet_find(&f, "control1"));
+	expect(ROLLOUT_PROVING, "");
+	all(ROLE_CANARY, s_committed);
+	expect(ROLLOUT_WAVE, "wave1a stage, wave1b stage, control2 stage");
+	in_state(ROLLOUT_PROVING, FACTOR_PRESET);
+	fleet_find(&f, "control1")->wave = 0;
+	expect(ROLLOUT_PROVING, "");
+}
+
 static int tidy(void **state)
 {
 	(void)state;
@@ -150,6 +198,8 @@ int main(void)
 	    cmocka_unit_test(test_reverts_are_tried_again_and_capped),
 	    cmocka_unit_test(test_budget),
 	    cmocka_unit_test(test_suspects_use_the_budget),
+	    cmocka_unit_test(test_reboots_of_their_own_use_the_budget),
+	    cmocka_unit_test(test_controls_from_elsewhere_go_home),
 	};
 	return cmocka_run_group_tests(tests, NULL, tidy);
 }

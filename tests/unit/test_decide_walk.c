@@ -22,13 +22,13 @@
 /* How a fleet behaves: chances in a million, of each order or each tick. */
 struct temper {
 	const char *name;
-	uint32_t refuses, fails, vanishes, returns, goes_astray, aborts, pauses;
+	uint32_t refuses, fails, vanishes, returns, loses_power, goes_astray, aborts, pauses;
 };
 static const struct temper tempers[] = {
     {.name = "obeys"},
     {.name = "fails now and then", .refuses = 5000, .fails = 20000},
     {.name = "fails often", .refuses = 100000, .fails = 200000},
-    {.name = "vanishes and comes back", .vanishes = 3000, .returns = 20000},
+    {.name = "vanishes and comes back", .vanishes = 3000, .returns = 20000, .loses_power = 10000},
     {.name = "vanishes for good", .vanishes = 2000},
     {.name = "everything",
      .refuses = 5000,
@@ -82,7 +82,14 @@ static void end_order(uint32_t i, enum outcome outcome)
 		h->reverted |= done;
 		h->failed_reverts += !done;
 	}
-	h->state = done ? (h->verb == VERB_REVERT ? HOST_ROLLED_BACK : HOST_IDLE) : HOST_FAILED;
+	static const enum host_state after[VERB_COUNT] = {
+	    [VERB_STAGE] = HOST_VERIFIED,    [VERB_MEASURE] = HOST_MEASURE, [VERB_TRIAL] = HOST_SOAK,
+	    [VERB_PROVE] = HOST_SOAK,        [VERB_APPLY] = HOST_APPLIED,   [VERB_COMMIT] = HOST_COMMITTED,
+	    [VERB_REVERT] = HOST_ROLLED_BACK};
+	if (!done)
+		h->state = HOST_FAILED;
+	else if (h->verb != VERB_MEASURE || f.d.factor == FACTOR_KERNEL)
+		h->state = after[h->verb];
 }
 
 static void host_lives(uint32_t i)
@@ -95,6 +102,13 @@ static void host_lives(uint32_t i)
 	}
 	body[i].gone = false;
 	body[i].seen = now;
+	/* Power lost in the soak, and back in it after a while: away, without an order. */
+	if (h->state == HOST_SOAK && !h->busy && chance(temper->loses_power))
+		h->state = HOST_INTENT;
+	else if (h->state == HOST_INTENT && chance(300000)) {
+		h->state = HOST_SOAK;
+		body[i].soak_from = now;
+	}
 	if (h->ordered && !h->reverted && chance(temper->goes_astray))
 		h->state = chance(500000) ? HOST_FOREIGN : HOST_HELD;
 	if (!h->busy)
@@ -143,6 +157,7 @@ static void check_order(const struct decide_order *o)
 	if (o->order.verb == VERB_COMMIT) {
 		assert_true(f.d.evidence == EVIDENCE_HEALTH || (f.v.has_verdict && f.v.verdict == VERDICT_PROMOTE));
 		assert_true((h->tried || h->proved || h->applied) && h->soaked_s >= SOAK);
+		assert_int_equal(h->state, f.d.factor == FACTOR_KERNEL ? HOST_SOAK : HOST_APPLIED);
 	}
 	if (o->order.verb == VERB_MEASURE && o->order.arm == ARM_NEW)
 		for (uint32_t i = 0; i < f.v.n; i++)
