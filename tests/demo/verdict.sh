@@ -4,6 +4,7 @@
 # Owns the demo's first half: three kernels are built and packaged, eight guests play hosts, what a bystander waits is
 # measured in each, and two comparisons are judged. It must not know how any of these is done: it calls what a user
 # would call.
+#
 # Four canaries are measured under the unpatched kernel, the patched one and the slow one; four controls stay on the
 # unpatched kernel and are measured again each time, so that what changes with time alone is not held against a kernel.
 set -euo pipefail
