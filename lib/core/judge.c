@@ -277,7 +277,8 @@ static void check_data(struct work *w)
 {
 	const struct judge_plan *p = w->plan;
 	if (p->controls == 0)
-		defect(w, "No controls: what the kernel changed cannot be told from what else changed between the "
+		defect(w, "No controls: what the new kernel or preset changed cannot be told from what else changed "
+			  "between the "
 			  "boots, so this is an estimate only. Reboot and measure unchanged hosts in the same slots.");
 	else if (p->controls < 2 || p->canaries < 2)
 		defect(w,
@@ -290,8 +291,8 @@ static void check_data(struct work *w)
 	for (size_t i = 0; i < w->n; i++) {
 		const struct judge_host *h = w->host[i];
 		/* A control runs the old kernel in both slots. */
-		check_arm(w, h, h->control ? "first slot" : "old kernel", h->old_boot, h->n_old);
-		check_arm(w, h, h->control ? "second slot" : "new kernel", h->new_boot, h->n_new);
+		check_arm(w, h, h->control ? "first slot" : "old arm", h->old_boot, h->n_old);
+		check_arm(w, h, h->control ? "second slot" : "new arm", h->new_boot, h->n_new);
 	}
 	if (w->unsaid)
 		say(w->v, "And %" PRIu32 " more defects of this kind.", w->unsaid);
@@ -431,10 +432,10 @@ static void say_estimates(struct work *w)
 			say(w->v,
 			    "Even so, %s looks worse: ratio %.3f, at least %.3f, limit %.3f. If the defects above "
 			    "cannot "
-			    "be mended soon, take the new kernel back by hand.",
+			    "be mended soon, take the change back by hand.",
 			    endpoint_name(i), ve->ratio, ve->lower, ve->margin);
 		else if (w->plan->controls == 0)
-			say(w->v, "Estimate only: %s is at %.3f times the old kernel's (above 1 is worse; limit %.3f).",
+			say(w->v, "Estimate only: %s is at %.3f times the old one's (above 1 is worse; limit %.3f).",
 			    endpoint_name(i), ve->ratio, ve->margin);
 	}
 }
@@ -479,7 +480,7 @@ static void say_rollback(struct verdict *v)
 		if (ve->rolls_back)
 			say(v,
 			    "%s is proven worse: ratio %.3f to the controls, at least %.3f, and at most %.3f is not "
-			    "below the limit %.3f. Take the new kernel back.",
+			    "below the limit %.3f. Take the change back.",
 			    endpoint_name(i), ve->ratio, ve->lower, ve->upper, ve->margin);
 	}
 	for (int i = 0; i < ENDPOINT_COUNT; i++) {

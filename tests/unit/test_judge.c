@@ -196,7 +196,7 @@ static void test_boots_and_storms(void **state)
 	size_t n = fill(&p, 0, 0, ones);
 	hosts[1].n_new = 2;
 	run(&p, n);
-	expect(VERDICT_HOLD, "can-1 (canary): 2 boots measured (new kernel), the plan has 3");
+	expect(VERDICT_HOLD, "can-1 (canary): 2 boots measured (new arm), the plan has 3");
 	fill(&p, 0, 0, ones);
 	hosts[4].n_old = 4;
 	hosts[4].old_boot[3] = hosts[4].old_boot[2];
@@ -205,11 +205,11 @@ static void test_boots_and_storms(void **state)
 	fill(&p, 0, 0, ones);
 	hosts[2].old_boot[1].storms = 29;
 	run(&p, n);
-	expect(VERDICT_HOLD, "can-2, old kernel, boot 2: 29 storms, the plan has 30");
+	expect(VERDICT_HOLD, "can-2, old arm, boot 2: 29 storms, the plan has 30");
 	fill(&p, 0, 0, ones);
 	hosts[2].new_boot[0].storms = 31;
 	run(&p, n);
-	expect(VERDICT_HOLD, "can-2, new kernel, boot 1: 31 storms, the plan has 30");
+	expect(VERDICT_HOLD, "can-2, new arm, boot 1: 31 storms, the plan has 30");
 	fill(&p, 0, 0, ones);
 	hosts[0].n_old = hosts[0].n_new = 0;
 	run(&p, n);
@@ -227,7 +227,7 @@ static void check_bad_value(const struct judge_plan *p, size_t host, int slot, i
 	arm[slot / 2].y[x] = y;
 	arm[slot / 2].samples[x] = 412;
 	run(p, n);
-	static const char *const slots[2][2] = {{"old kernel", "new kernel"}, {"first slot", "second slot"}};
+	static const char *const slots[2][2] = {{"old arm", "new arm"}, {"first slot", "second slot"}};
 	char want[256];
 	snprintf(want, sizeof(want), "%.64s, %s, boot %d: %s has no value (412 samples of %llu", h->name,
 		 slots[h->control][slot & 1], slot / 2 + 1, endpoint_name(x), (unsigned long long)p->min_samples[x]);
@@ -249,7 +249,7 @@ static void test_values(void **state)
 	fill(&p, 0, 0, ones);
 	hosts[0].new_boot[1].samples[ENDPOINT_P999] = 9999;
 	run(&p, n);
-	expect(VERDICT_HOLD, "can-0, new kernel, boot 2: p99.9 stands on 9999 samples of 10000 needed: "
+	expect(VERDICT_HOLD, "can-0, new arm, boot 2: p99.9 stands on 9999 samples of 10000 needed: "
 			     "measure with more victims or a longer window, or plan more storms.");
 	hosts[0].new_boot[1].storms--;
 	run(&p, n);
@@ -273,7 +273,7 @@ static void test_defect_with_evidence(void **state)
 	size_t n = fill(&p, 0.02, 0, ratio);
 	run(&p, n - 1);
 	expect(VERDICT_HOLD, "3 controls came");
-	assert_true(said("Even so, p99 looks worse: ratio") && said("take the new kernel back by hand"));
+	assert_true(said("Even so, p99 looks worse: ratio") && said("take the change back by hand"));
 	assert_true(v.endpoint[ENDPOINT_P99].rolls_back);
 	show();
 }
