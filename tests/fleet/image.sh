@@ -153,7 +153,7 @@ written_menu() {
     dpkg-deb --fsys-tarfile "$kernel_deb" | tar -xO "./boot/vmlinuz-$release" >"$work/vmlinuz"
     setpriv --pdeathsig KILL timeout --kill-after=5 400 qemu-system-x86_64 -nodefaults -no-user-config -display none \
         -no-reboot -accel tcg,thread=single -cpu max -m 512 -kernel "$work/vmlinuz" \
-        -append "console=ttyS0 loglevel=5 panic=-1 root=/dev/vda1 rw init=/usr/lib/kpcp-fleet/prepare" \
+        -append "console=ttyS0 loglevel=5 panic=-1 cryptomgr.notests root=/dev/vda1 rw init=/usr/lib/kpcp-fleet/prepare" \
         -drive "file=$boot,format=raw,if=virtio,cache=unsafe" -serial "file:$log" </dev/null ||
         { cat -- "$log" && return 1; }
     cat -- "$log"
