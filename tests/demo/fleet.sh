@@ -72,6 +72,7 @@ controls = 3
 boots = 1
 storms = $storms
 endpoints = p99, exit
+min-samples-exit = $storms
 margin-p99 = 25%
 margin-exit = 25%
 

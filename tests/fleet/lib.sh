@@ -83,7 +83,7 @@ fleet_init() {
 host_start() {
     local dir=$FLEET/hosts/$1
     mkdir -p "$dir/put"
-    KPCP token "$1" --cluster "$2" --ttl 1h >"$dir/put/token"
+    KPCP token "$1" --cluster "$2" --ttl 1h >"$dir/put/token" 2>>"$FLEET/log/tokens.log"
     printf '[controller]\nurl = https://10.0.2.2:%s\n[host]\nname = %s\n' "$(<"$FLEET/$PORT_FILE")" "$1" >"$dir/put/agent.conf"
     printf 'deb [signed-by=/etc/apt/keyrings/kpcp.asc] http://10.0.2.2:%s/ fleet main\n' "$(<"$FLEET/repo-port")" >"$dir/put/kpcp.list"
     tests/fleet/host start "$dir" --image "$3" --name "$1" \
