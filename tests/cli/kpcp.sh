@@ -53,5 +53,5 @@ settings = vm.pcp_batch_scale_max=0
 PLAN
 }
 
-# ask COMMAND...: with the configuration in ./keys
-ask() { "$KPCP" "$@" --config keys/kpcp.conf; }
+# ask COMMAND...: with the configuration in ./keys; what hangs is a failure
+ask() { timeout 180 "$KPCP" "$@" --config keys/kpcp.conf; }
