@@ -24,7 +24,7 @@ declare -A want=(
         usr/share/doc/kpcp-agent/examples/agent.conf'
     [kpcp-rollout]='lib/systemd/system/kpcp-rolloutd.service
         lib/sysusers.d/kpcp-rollout.conf
-        usr/sbin/kpcp-rolloutd
+        usr/bin/kpcp-rolloutd
         usr/share/doc/kpcp-rollout/README.Debian'
     [kpcp-cli]='usr/bin/kpcp'
     [kpcp-sysctl]='usr/share/kpcp/sysctl.d/default.conf
@@ -55,7 +55,7 @@ contents() {
 runs() {
     local program version
     version=$(dpkg-deb -f "$(deb kpcp-canary)" Version)
-    for program in usr/bin/kpcp-canary usr/sbin/kpcp-agent usr/bin/kpcp usr/sbin/kpcp-rolloutd; do
+    for program in usr/bin/kpcp-canary usr/sbin/kpcp-agent usr/bin/kpcp usr/bin/kpcp-rolloutd; do
         "$dir/root/$program" --version | tee /dev/stderr | grep -qx "${program##*/} $version"
     done
 }
@@ -72,7 +72,11 @@ kexec_tools() {
     [ "$(LOAD_KEXEC=true sh -c '. "$1"; echo "$LOAD_KEXEC"' - "$dir/root/etc/default/kexec.d/kpcp-agent")" = false ]
 }
 # A preset that lay where sysctl.d(5) looks would be active without a rollout.
-presets_sleep() { [ -z "$(find "$dir/root" -path '*/sysctl.d/*.conf' ! -path '*/usr/share/kpcp/*')" ]; }
+presets_sleep() {
+    local found
+    found=$(find "$dir/root" -path "*/sysctl.d/*.conf" | sort)
+    [ "$found" = "$dir/root/usr/share/kpcp/sysctl.d/default.conf"$'\n'"$dir/root/usr/share/kpcp/sysctl.d/latency.conf" ]
+}
 # Words that systemd does not know are ignored by it, a sandbox among them; so they are looked for here.
 units() {
     local u=$dir/units said
