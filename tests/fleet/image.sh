@@ -77,7 +77,7 @@ contents() { for f in "$@"; do sha256sum <"$f"; done; }
 
 # As root, or as what looks like root in a namespace of one's own.
 rooted() {
-    if ((EUID == 0)); then "$@"; else mmdebstrap --unshare-helper "$@"; fi
+    if ((EUID == 0)); then "$@"; else unshare --user --map-root-user --map-auto --mount -- "$@"; fi
 }
 
 packages() { sed -e '/^#/d' -e '/^$/d' "$here/image/packages"; }
@@ -125,9 +125,7 @@ assembled() {
     local out=$1
     shift
     mkdir -- "$work/inside"
-    chmod 0777 "$work/inside"
     : >"$out"
-    chmod 0666 "$out"
     rooted "$here/image/assemble" "$work/inside" "$root_tar" "$here/image/files" "$out" "$UUID" "$SIZE_MIB" "$@"
 }
 
@@ -194,8 +192,9 @@ forget_old() {
 
 main() {
     parse "$@"
-    need mmdebstrap:mmdebstrap qemu-system-x86_64:qemu-system-x86 mke2fs:e2fsprogs debugfs:e2fsprogs sfdisk:fdisk
     PATH=$PATH:/usr/sbin:/sbin
+    need mmdebstrap:mmdebstrap qemu-system-x86_64:qemu-system-x86 mke2fs:e2fsprogs debugfs:e2fsprogs sfdisk:fdisk
+    ((EUID == 0)) || need newuidmap:uidmap
     cache=$(realpath -m -- "${XDG_CACHE_HOME:-$HOME/.cache}/kpcp/images")
     mkdir -p -- "$cache/log"
     exec 8>"$cache/lock"
@@ -210,7 +209,7 @@ main() {
     if [[ ! -s $image ]]; then
         work=$(mktemp -d "$cache/work.XXXXXX")
         # shellcheck disable=SC2064 # as it is now
-        trap "rm -rf -- '$work' 2>/dev/null" EXIT
+        trap "rooted rm -rf -- '$work' 2>/dev/null" EXIT
         chmod 0755 "$work"
         step "image: disk with ${#extra[@]} extra packages" "$cache/log/disk.log" assembled "$work/disk.raw" "$kernel_deb" "${extra[@]}"
         get_menu "$work/disk.raw"
