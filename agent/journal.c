@@ -60,7 +60,7 @@ static const char *const arms[] = {"old", "new"};
 
 static int parse_factor(const char *value, enum factor *ret, struct err *e)
 {
-	unsigned i;
+	unsigned i = 0;
 	int r = set_index(&i, factors, ARRAY_SIZE(factors), value, e);
 
 	if (r == 0)
@@ -70,7 +70,7 @@ static int parse_factor(const char *value, enum factor *ret, struct err *e)
 
 static int parse_arm(const char *value, enum arm *ret, struct err *e)
 {
-	unsigned i;
+	unsigned i = 0;
 	int r = set_index(&i, arms, ARRAY_SIZE(arms), value, e);
 
 	if (r == 0)
