@@ -88,7 +88,7 @@ window = 3400ms
 [waves]
 percent = 100
 soak = 30s
-budget = 3
+budget = 1
 END
 }
 
