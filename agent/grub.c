@@ -21,11 +21,13 @@ static bool is_blank(char c)
 }
 
 /* One quoted part; w->at is behind the opening quote. In '...' nothing is special, in "..." a backslash is. */
-static void quoted(struct words *w, char quote, char *ret, size_t *n)
+static void quoted(struct words *w, char quote, char *ret, size_t *n, bool *variable)
 {
 	while (w->at < w->end && *w->at != quote) {
 		if (quote == '"' && *w->at == '\\' && w->end - w->at > 1)
 			w->at++;
+		else if (quote == '"' && *w->at == '$')
+			*variable = true;
 		if (*n >= WORD_MAX - 1) {
 			w->failed = true;
 			return;
@@ -52,8 +54,7 @@ static bool next_word(struct words *w, char ret[WORD_MAX], bool *variable)
 		char c = *w->at++;
 
 		if (c == '\'' || c == '"') {
-			*variable |= c == '"' && w->at < w->end && memchr(w->at, '$', (size_t)(w->end - w->at));
-			quoted(w, c, ret, &n);
+			quoted(w, c, ret, &n, variable);
 			continue;
 		}
 		if (c == '\\' && w->at < w->end)
