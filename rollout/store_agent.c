@@ -139,7 +139,7 @@ int store_poll(struct store *s, const char *host, const struct host_report *repo
 	       struct poll_reply *ret, bool *ret_ended, struct err *e)
 {
 	struct store_mem *h = NULL;
-	struct news news;
+	struct news news = {0};
 	int r = believed(s, host, &h, e);
 
 	if (r == 0)
