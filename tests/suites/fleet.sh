@@ -81,7 +81,7 @@ preset_kept() {
 
 preset_refused() {
     local h
-    printf '[preset]\nname = refused\nsettings = vm.pcp_batch_scale_max=3, vm.watermark_scale_factor=4000\n' | plan refused
+    printf '[preset]\nname = refused\nsettings = vm.pcp_batch_scale_max=3, vm.percpu_pagelist_high_fraction=-1\n' | plan refused
     rollout refused 2 20min
     for h in "${HOSTS[@]}"; do
         [ "$(on "$h" cat /proc/sys/vm/pcp_batch_scale_max)" = "$(sed -n 's/^vm.pcp_batch_scale_max *= *//p' sysctl.d/latency.conf)" ] ||

@@ -66,11 +66,13 @@ static void write_env(struct machine *m)
 
 static void write_notes(struct machine *m, const char *build)
 {
+	static const char hex[] = "0123456789abcdef";
 	uint8_t note[36] = {4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0};
 
 	for (unsigned i = 0; i < 20; i++) {
-		char digits[3] = {build[2 * i], build[2 * i + 1], 0};
-		note[16 + i] = (uint8_t)strtoul(digits, NULL, 16);
+		unsigned high = (unsigned)(strchr(hex, build[2 * i]) - hex);
+		unsigned low = (unsigned)(strchr(hex, build[2 * i + 1]) - hex);
+		note[16 + i] = (uint8_t)(high << 4 | low);
 	}
 	machine_put_bytes(m, "/sys/kernel/notes", note, sizeof(note));
 }
