@@ -171,7 +171,6 @@ static void test_sealed_and_wrong(void **state)
 
 static void test_disk(void **state)
 {
-	_cleanup_(buf_free) struct buf text = BUF_INIT(JOURNAL_BYTES_MAX);
 	struct journal j, back;
 	struct machine m;
 	struct err e;
