@@ -48,9 +48,14 @@ static void print_order(const struct journal *j)
 {
 	if (*j->rollout)
 		printf("rollout      %s, a %s\n", j->rollout, j->factor == FACTOR_KERNEL ? "kernel" : "preset");
+	/* The journal keeps the newest order that was accepted, and the answer to the newest that was seen. */
+	if (j->epoch > 0 && j->order.epoch == j->epoch)
+		printf("last order   %s of %s, ", verb_name(j->order.verb), j->order.rollout);
+	else if (j->epoch > 0)
+		printf("last order   not accepted, ");
 	if (j->epoch > 0)
-		printf("last order   %s of %s, epoch %" PRIu64 ": %s%s%s\n", verb_name(j->order.verb), j->order.rollout,
-		       j->epoch, outcome_name(j->outcome), *j->reason ? ": " : "", j->reason);
+		printf("epoch %" PRIu64 ": %s%s%s\n", j->epoch, outcome_name(j->outcome), *j->reason ? ": " : "",
+		       j->reason);
 	if (*j->old_release)
 		printf("kernels      before %s, new %s\n", j->old_release,
 		       *j->new_release ? j->new_release : "none yet");
