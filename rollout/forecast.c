@@ -163,17 +163,14 @@ static void check_cluster(const char *name, const struct store_host *hosts, size
 	forecast_problem(p, "no host of cluster %s is enrolled; correct the name, or enrol its hosts first", name);
 }
 
-/* linux-image-RELEASE is what every package of ours, and of the distribution, is called. */
+/* Every distribution's package of a kernel has the release in its name, and so have ours. */
 static void check_release(const struct directive *d, struct forecast_problems *p)
 {
-	static const char prefix[] = "linux-image-";
-	const char *package = d->kernel.package;
-
-	if (strncmp(package, prefix, strlen(prefix)) != 0 || strcmp(package + strlen(prefix), d->kernel.release) == 0)
-		return;
-	forecast_problem(
-	    p, "the package %.80s and the release %s do not belong together; take both from 'kpcp kernel DEB'", package,
-	    d->kernel.release);
+	if (!strstr(d->kernel.package, d->kernel.release))
+		forecast_problem(p,
+				 "the package %.80s and the release %s do not belong together; take both from 'kpcp "
+				 "kernel DEB'",
+				 d->kernel.package, d->kernel.release);
 }
 
 void forecast_plan(const struct directive *d, const struct store_host *hosts, size_t n, struct forecast_problems *p)
