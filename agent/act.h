@@ -79,6 +79,8 @@ int must_check act_unload(struct actor *a, struct err *e);
 
 /* act_check.c */
 int must_check act_check(struct actor *a, struct act_result *ret, struct err *e);
+/* The same at the end of a soak, which waits for nothing but what a minute cures. */
+int must_check act_check_again(struct actor *a, struct act_result *ret, struct err *e);
 /* Notes how the host is, for the checks after the next boot. */
 int must_check act_note_health(struct actor *a, struct err *e);
 

@@ -73,6 +73,11 @@ static int count_names(struct actor *a, const char *folder, uint64_t *ret, struc
 
 	if (r == -ENOENT)
 		return 0;
+	/* More than anybody counts: then one more tells nothing. */
+	if (r == -EFBIG) {
+		*ret += UINT32_MAX;
+		return 0;
+	}
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < names.len; i++)

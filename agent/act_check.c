@@ -10,7 +10,6 @@
 #include "health.h"
 #include "host.h"
 #include "lib/base/num.h"
-#include "say.h"
 
 #define SHORT_S   60u
 #define AGAIN_S   5u
@@ -191,9 +190,9 @@ static int check_once(struct actor *a, enum health_verdict *ret, char *why, size
 	return 0;
 }
 
-int act_check(struct actor *a, struct act_result *ret, struct err *e)
+/* EVENT_HEALTHY, or what it is instead once deadline_ns is over. */
+static int check_until(struct actor *a, uint64_t deadline_ns, struct act_result *ret, struct err *e)
 {
-	uint64_t deadline = a->j.intent.deadline_s * ACT_SECOND_NS; /* the clock counts from this boot */
 	enum health_verdict v = HEALTH_GOOD;
 	char why[MESSAGE_TEXT_MAX] = "";
 
@@ -205,15 +204,27 @@ int act_check(struct actor *a, struct act_result *ret, struct err *e)
 		if (r < 0)
 			return act_failed(ret, r, e);
 		if (v == HEALTH_GOOD)
-			break;
+			return act_came(ret, EVENT_HEALTHY, "%s is healthy", a->boot.release);
 		if (v == HEALTH_CRASHED)
 			return act_came(ret, EVENT_CRASHED, "%s", why);
-		if (v == HEALTH_BAD || a->sys.now_ns(&a->sys) >= deadline)
+		if (v == HEALTH_BAD || a->sys.now_ns(&a->sys) >= deadline_ns)
 			return act_came(ret, EVENT_FAILED, "%s", why);
 		if ((r = act_sleep(a, AGAIN_S)) < 0)
 			return r;
 	}
-	say(SAY_NOTICE, "%s is healthy", a->boot.release);
-	return act_came(ret, a->j.order.verb == VERB_MEASURE ? EVENT_HEALTHY_MEASURE : EVENT_HEALTHY, "%s is healthy",
-			a->boot.release);
+}
+
+int act_check(struct actor *a, struct act_result *ret, struct err *e)
+{
+	/* The clock counts from this boot, as the deadline does. */
+	int r = check_until(a, a->j.intent.deadline_s * ACT_SECOND_NS, ret, e);
+
+	if (r == 0 && ret->event == EVENT_HEALTHY && a->j.order.verb == VERB_MEASURE)
+		ret->event = EVENT_HEALTHY_MEASURE;
+	return r;
+}
+
+int act_check_again(struct actor *a, struct act_result *ret, struct err *e)
+{
+	return check_until(a, a->sys.now_ns(&a->sys) + SHORT_S * ACT_SECOND_NS, ret, e);
 }

@@ -208,6 +208,7 @@ int act_prove(struct actor *a, struct act_result *ret, struct err *e)
 
 int act_commit(struct actor *a, struct act_result *ret, struct err *e)
 {
+	char saved[GRUB_ENTRY_MAX], next[GRUB_ENTRY_MAX];
 	struct grub_entry entry, old;
 	int r;
 
@@ -216,7 +217,12 @@ int act_commit(struct actor *a, struct act_result *ret, struct err *e)
 				a->boot.release);
 	/* The way back has to be there still. */
 	if ((r = act_menu(a, a->j.old_release, &old, e)) < 0 || (r = act_menu(a, a->j.new_release, &entry, e)) < 0 ||
-	    (r = act_set_default(a, entry.id, e)) < 0)
+	    (r = act_entries(a, saved, next, e)) < 0)
+		return act_failed(ret, r, e);
+	/* Unless this was cut short after the default was set: what the soak has brought to light counts. */
+	if (strcmp(saved, entry.id) != 0 && ((r = act_check_again(a, ret, e)) < 0 || ret->event != EVENT_HEALTHY))
+		return r;
+	if ((r = act_set_default(a, entry.id, e)) < 0)
 		return act_failed(ret, r, e);
 	return act_came(ret, EVENT_COMMITTED, "%s is the default", a->j.new_release);
 }

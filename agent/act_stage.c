@@ -191,7 +191,7 @@ int act_stage(struct actor *a, struct act_result *ret, struct err *e)
 		return act_failed(ret, r, e);
 	if ((r = update(a, e)) < 0 || (r = fetch(a, deb, e)) < 0)
 		return r == -EINTR ? r : act_came(ret, EVENT_REFUSED, "%.250s", e->text);
-	if ((r = install(a, deb, e)) < 0 || (r = verify(a, e)) < 0)
+	if ((r = install(a, deb, e)) < 0 || (r = verify(a, e)) < 0 || (r = a->sys.hands->remove(&a->sys, deb, e)) < 0)
 		return act_failed(ret, r, e);
 	snprintf(a->j.new_release, sizeof(a->j.new_release), "%s", d->kernel.release);
 	snprintf(a->j.new_build, sizeof(a->j.new_build), "%s", d->kernel.build_id);

@@ -148,7 +148,8 @@ static int on_start(struct actor *a, struct err *e)
 	if (!means && x.came != CAME_SAME && j->outcome == OUTCOME_RUNNING)
 		means = count_again(j, &v);
 	say(SAY_INFO, "%s in state %s, %s is next; this boot: %s", a->boot.release, host_state_name(j->state),
-	    act_name(j->act), came_name(x.came));
+	    act_name(j->act),
+	    means || x.came == CAME_SAME ? came_name(x.came) : "another one, which means nothing now");
 	j->crash_records = crashes;
 	snprintf(j->boot, sizeof(j->boot), "%s", a->boot.boot);
 	explain(a, x.came, why, sizeof(why));
@@ -276,7 +277,10 @@ static int take_lift(struct actor *a, struct err *e)
 		return r;
 	if (sys_read_text(&a->sys, path, word, sizeof(word), &minor) == -ENOENT)
 		return 0;
-	if (a->j.act == ACT_REST && lifecycle_next(a->j.state, EVENT_LIFT, &step, &minor) == 0) {
+	/* What is under way ends first. */
+	if (a->j.act != ACT_REST)
+		return 0;
+	if (lifecycle_next(a->j.state, EVENT_LIFT, &step, &minor) == 0) {
 		if ((r = act_unpin(a, e)) < 0)
 			return r;
 		a->j.rollout[0] = 0;

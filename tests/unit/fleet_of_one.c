@@ -261,6 +261,8 @@ static void on_idle(void *target)
 {
 	struct one *o = target;
 
+	if (o->each)
+		o->each(o);
 	take_frames(o);
 	if (o->finished || !resting(o))
 		return;

@@ -38,6 +38,8 @@ struct one {
 	const char *kernel_directive, *preset_directive; /* plans instead of the usual ones; kept, so static */
 	const char *rollout;                             /* that orders name instead of their directive's */
 	bool bad_signature;
+	void (*each)(void *one); /* each time that the agent has nothing to do, or is between two things */
+	enum machine_fault fault;
 	void (*between)(struct one *o); /* after each life of the agent, before the machine goes on */
 };
 

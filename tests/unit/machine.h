@@ -81,6 +81,7 @@ struct machine {
 	bool no_kexec_file; /* ENOSYS */
 	bool stuck;         /* systemctl does nothing */
 	bool grub_forgets;  /* grub-set-default has no effect */
+	bool grub_keeps;    /* the one-shot entry is never cleared by a boot */
 	bool full;          /* no file can be written */
 	const char *fails;  /* a program that ends with status 1 */
 	const char *sticky; /* a sysctl's path that keeps its value */

@@ -109,7 +109,8 @@ static void boot_firmware(struct machine *m)
 
 	do {
 		kernel = kernel_of_entry(m, m->grub.next[0] ? m->grub.next : m->grub.saved);
-		m->grub.next[0] = 0;
+		if (!m->grub_keeps)
+			m->grub.next[0] = 0;
 		m->grub_synced = m->grub;
 		m->firmware_boots++;
 		m->crash_records += m->kernel[kernel].fault == FAULT_PANICS_RECORDED;

@@ -347,6 +347,90 @@ static void test_cut_preset(void **state)
 	}
 }
 
+/* xorshift; the seed is in the failure's text by way of the steps. */
+static uint64_t seed;
+
+static unsigned below(unsigned n)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (unsigned)(seed % n);
+}
+
+/* Kills come again and again, each some steps after the last. */
+static void kill_again(struct one *o)
+{
+	if (o->m.dead && o->lives < 50)
+		o->m.cut_at = o->m.steps + 1 + below(12);
+}
+
+static void test_many_kills(void **state)
+{
+	struct one o;
+	unsigned lives = 0;
+
+	(void)state;
+	for (unsigned i = 1; i <= 30; i++) {
+		seed = 0x9e3779b97f4a7c15u * i;
+		one_init(&o, short_canary, ARRAY_SIZE(short_canary));
+		o.m.cut = CUT_KILL;
+		o.m.cut_at = 1 + below(20);
+		o.between = kill_again;
+		one_live(&o);
+		all_done(&o);
+		has_committed(&o);
+		lives += o.lives;
+		one_free(&o);
+	}
+	printf("# 30 rollouts, %u lives\n", lives);
+}
+
+/* Power fails while a package is installed, then the process is killed three times in the boot after that: these are no
+ * attempts. */
+static void power_then_kills(struct one *o)
+{
+	if (!o->m.dead)
+		return;
+	if (o->lives == 1)
+		machine_after(&o->m);
+	o->m.cut = o->lives < 5 ? CUT_KILL : CUT_NONE;
+	o->m.cut_at = o->m.steps + 4;
+}
+
+static void test_kills_are_no_attempts(void **state)
+{
+	static const struct one_order stage[] = {{.verb = VERB_STAGE}};
+	struct one o;
+
+	(void)state;
+	one_init(&o, stage, 1);
+	o.m.cut = CUT_POWER;
+	o.m.cut_at = 8;
+	o.between = power_then_kills;
+	one_live(&o);
+	all_done(&o);
+	assert_int_equal(o.lives, 6);
+	assert_int_equal(o.report.attempts, 2);
+	one_free(&o);
+}
+
+/* A boot in which something was measured is not fresh. */
+static void test_used_boot(void **state)
+{
+	static const struct one_order both[] = {{.verb = VERB_MEASURE, .preset = true}, {.verb = VERB_MEASURE}};
+	struct one o;
+
+	(void)state;
+	one_init(&o, both, ARRAY_SIZE(both));
+	one_live(&o);
+	all_done(&o);
+	assert_string_equal(o.recorded[0], "in place 0");
+	assert_string_equal(o.recorded[1], "kexec 0");
+	assert_int_equal(o.m.firmware_boots, 2);
+	one_free(&o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +441,9 @@ int main(void)
 	    cmocka_unit_test(test_preset),
 	    cmocka_unit_test(test_preset_back),
 	    cmocka_unit_test(test_preset_reads_back_differently),
+	    cmocka_unit_test(test_used_boot),
+	    cmocka_unit_test(test_kills_are_no_attempts),
+	    cmocka_unit_test(test_many_kills),
 	    cmocka_unit_test(test_cut_canary),
 	    cmocka_unit_test(test_cut_control),
 	    cmocka_unit_test(test_cut_back),

@@ -290,6 +290,39 @@ static void test_attempts_are_capped(void **state)
 	one_free(&o);
 }
 
+/* The fault shows while the host soaks. */
+static void goes_bad(void *target)
+{
+	struct one *o = target;
+	struct journal j;
+
+	if (machine_text(&o->m, ONE_STATE)) {
+		one_journal(o, &j);
+		if (j.state == HOST_SOAK)
+			o->m.kernel[1].fault = o->fault;
+	}
+}
+
+static void test_soak_that_ends_badly(void **state)
+{
+	static const enum machine_fault faults[] = {FAULT_OOPSES, FAULT_WARNS, FAULT_FAILS_UNIT, FAULT_LOSES_NIC};
+	struct one o;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+		one_init(&o, commit, 3);
+		o.fault = faults[i];
+		o.each = goes_bad;
+		one_live(&o);
+		assert_int_equal(o.outcome[1], OUTCOME_DONE);
+		assert_int_equal(o.outcome[2], OUTCOME_FAILED);
+		is_in(&o, HOST_FAILED);
+		is_home(&o);
+		assert_int_equal(denied(&o), faults[i] == FAULT_OOPSES);
+		one_free(&o);
+	}
+}
+
 static void test_default_that_does_not_stay(void **state)
 {
 	struct one o;
@@ -301,6 +334,59 @@ static void test_default_that_does_not_stay(void **state)
 	says(&o, 2, OUTCOME_FAILED, "reads back as");
 	is_in(&o, HOST_FAILED);
 	is_home(&o);
+	one_free(&o);
+}
+
+/* GRUB that cannot write its block: the one-shot boot would come for ever, were it not cleared. */
+static void test_one_shot_that_stays(void **state)
+{
+	struct one o;
+
+	(void)state;
+	one_init(&o, prove, 2);
+	o.m.grub_keeps = true;
+	one_live(&o);
+	says(&o, 1, OUTCOME_FAILED, "did not clear the one-shot entry");
+	is_in(&o, HOST_FAILED);
+	is_home(&o);
+	one_free(&o);
+}
+
+/* Somebody makes another kernel the default while the new one is on trial. */
+static void change_default(struct one *o)
+{
+	if (o->m.going != GOING_KEXEC)
+		return;
+	snprintf(o->m.grub.saved, sizeof(o->m.grub.saved), MACHINE_ENTRY(MACHINE_OTHER));
+	o->between = NULL;
+}
+
+static void test_default_changed_by_others(void **state)
+{
+	struct one o;
+
+	(void)state;
+	one_init(&o, trial, 2);
+	o.between = change_default;
+	one_live(&o);
+	says(&o, 1, OUTCOME_FAILED, "the default entry is");
+	is_in(&o, HOST_FAILED);
+	is_home(&o);
+	one_free(&o);
+}
+
+/* A hold that somebody else has put stays theirs. */
+static void test_held_by_others(void **state)
+{
+	static const struct one_order back[] = {{.verb = VERB_STAGE}, {.verb = VERB_REVERT}};
+	struct one o;
+
+	(void)state;
+	one_init(&o, back, 2);
+	snprintf(o.m.held, sizeof(o.m.held), "linux-image-" MACHINE_OLD);
+	one_live(&o);
+	says(&o, 1, OUTCOME_DONE, "");
+	assert_string_equal(o.m.held, "linux-image-" MACHINE_OLD);
 	one_free(&o);
 }
 
@@ -488,7 +574,11 @@ int main(void)
 	    cmocka_unit_test(test_denied_for_good),
 	    cmocka_unit_test(test_probation_ends),
 	    cmocka_unit_test(test_attempts_are_capped),
+	    cmocka_unit_test(test_soak_that_ends_badly),
 	    cmocka_unit_test(test_default_that_does_not_stay),
+	    cmocka_unit_test(test_one_shot_that_stays),
+	    cmocka_unit_test(test_default_changed_by_others),
+	    cmocka_unit_test(test_held_by_others),
 	    cmocka_unit_test(test_older_call),
 	    cmocka_unit_test(test_refused_upload),
 	    cmocka_unit_test(test_boots_that_nobody_ordered),
