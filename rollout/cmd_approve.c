@@ -9,6 +9,7 @@
 
 #include "kpcp.h"
 #include "lib/base/fs.h"
+#include "lib/base/num.h"
 #include "lib/report/show.h"
 #include "lib/trust/trust.h"
 #include "plan_file.h"
@@ -155,7 +156,7 @@ static int set_out(void *t, const char *value, struct err *e)
 
 static int set_valid(void *t, const char *value, struct err *e)
 {
-	return kpcp_seconds(value, 60, VALID_MAX_S, &((struct kpcp *)t)->approve.valid_s, e);
+	return num_seconds(value, 60, VALID_MAX_S, &((struct kpcp *)t)->approve.valid_s, e);
 }
 
 static int set_no_submit(void *t, const char *value, struct err *e)

@@ -96,7 +96,7 @@ static int set_until_done(void *t, const char *value, struct err *e)
 
 static int set_timeout(void *t, const char *value, struct err *e)
 {
-	return kpcp_seconds(value, 1, TIMEOUT_MAX_S, &((struct kpcp *)t)->status.timeout_s, e);
+	return num_seconds(value, 1, TIMEOUT_MAX_S, &((struct kpcp *)t)->status.timeout_s, e);
 }
 
 static int set_interval(void *t, const char *value, struct err *e)

@@ -7,6 +7,7 @@
 
 #include "ask.h"
 #include "kpcp.h"
+#include "lib/base/num.h"
 #include "lib/fleet/form.h"
 #include "lib/report/show.h"
 #include "reply.h"
@@ -70,7 +71,7 @@ static int set_cluster(void *t, const char *value, struct err *e)
 
 static int set_ttl(void *t, const char *value, struct err *e)
 {
-	return kpcp_seconds(value, 60, TTL_MAX_S, &((struct kpcp *)t)->token.ttl_s, e);
+	return num_seconds(value, 60, TTL_MAX_S, &((struct kpcp *)t)->token.ttl_s, e);
 }
 
 static const struct opt options[] = {

@@ -56,8 +56,6 @@ struct kpcp {
 /* For struct opt's set. */
 int kpcp_set_config(void *t, const char *value, struct err *e);
 int kpcp_set_json(void *t, const char *value, struct err *e);
-/* "90s", "15min", "24h", "7d" -> whole seconds from min_s to max_s. */
-int must_check kpcp_seconds(const char *value, uint64_t min_s, uint64_t max_s, uint64_t *ret_s, struct err *e);
 
 #define KPCP_OPT_CONFIG                                                                                      \
 	{                                                                                                    \

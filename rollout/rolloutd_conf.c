@@ -11,8 +11,6 @@
 #include "lib/base/conf.h"
 #include "lib/base/num.h"
 
-#define SECOND_NS 1000000000ull
-
 static int set_path(const struct rolloutd_conf *c, const char *value, char ret[PATH_MAX], struct err *e)
 {
 	const char *slash = strrchr(c->path, '/');
@@ -35,16 +33,13 @@ static int set_u32(const char *value, uint32_t min, uint32_t max, uint32_t *ret,
 	return r;
 }
 
-/* A duration of whole seconds. */
 static int set_seconds(const char *value, uint32_t min_s, uint32_t max_s, uint32_t *ret_s, struct err *e)
 {
-	uint64_t ns;
-	int r = num_duration(value, min_s * SECOND_NS, max_s * SECOND_NS, &ns, e);
+	uint64_t s;
+	int r = num_seconds(value, min_s, max_s, &s, e);
 
-	if (r == 0 && ns % SECOND_NS != 0)
-		return err_set(e, EINVAL, "'%s' is no whole number of seconds", value);
 	if (r == 0)
-		*ret_s = (uint32_t)(ns / SECOND_NS);
+		*ret_s = (uint32_t)s;
 	return r;
 }
 

@@ -21,8 +21,15 @@ struct unit {
 
 static const struct unit size_units[] = {
     {"", 1}, {"K", 1ull << 10}, {"M", 1ull << 20}, {"G", 1ull << 30}, {"T", 1ull << 40}};
-static const struct unit time_units[] = {
-    {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"min", 60000000000}};
+#define SECOND_NS 1000000000ull
+
+static const struct unit time_units[] = {{"ns", 1},
+					 {"us", 1000},
+					 {"ms", 1000000},
+					 {"s", SECOND_NS},
+					 {"min", 60 * SECOND_NS},
+					 {"h", 3600 * SECOND_NS},
+					 {"d", 86400 * SECOND_NS}};
 
 /* fmt describes what belongs there, range included: "a whole number from 0 to 6". */
 static int refuse(const char *s, int code, struct err *e, const char *fmt, ...) printf_like(4, 5);
@@ -227,8 +234,21 @@ int num_duration(const char *s, uint64_t min, uint64_t max, uint64_t *ret_ns, st
 	char low[SCALED_MAX], high[SCALED_MAX];
 	show_scaled(min, time_units, ARRAY_SIZE(time_units), low);
 	show_scaled(max, time_units, ARRAY_SIZE(time_units), high);
-	return refuse(s, code, e, "a duration with its unit (ns, us, ms, s or min), such as 10ms, from %s to %s", low,
-		      high);
+	return refuse(s, code, e, "a duration with its unit (ns, us, ms, s, min, h or d), such as 10ms, from %s to %s",
+		      low, high);
+}
+
+int num_seconds(const char *s, uint64_t min_s, uint64_t max_s, uint64_t *ret_s, struct err *e)
+{
+	uint64_t ns;
+	int r = num_duration(s, min_s * SECOND_NS, max_s * SECOND_NS, &ns, e);
+
+	if (r < 0)
+		return r;
+	if (ns % SECOND_NS != 0)
+		return refuse(s, EINVAL, e, "a whole number of seconds");
+	*ret_s = ns / SECOND_NS;
+	return 0;
 }
 
 int num_bool(const char *s, _Bool *ret, struct err *e)

@@ -18,8 +18,10 @@ int must_check num_f64(const char *s, double min, double max, double *ret, struc
 int must_check num_percent(const char *s, double min, double max, double *ret, struct err *e);
 /* "4096", "64K", "6G" (K, M, G, T: powers of 1024) -> bytes. */
 int must_check num_size(const char *s, uint64_t min, uint64_t max, uint64_t *ret, struct err *e);
-/* "50us", "10ms", "1500ns", "2s", "5min" -> nanoseconds; a unit is required. */
+/* "50us", "10ms", "1500ns", "2s", "5min", "4h", "7d" -> nanoseconds; a unit is required. */
 int must_check num_duration(const char *s, uint64_t min, uint64_t max, uint64_t *ret_ns, struct err *e);
+/* The same in whole seconds, for what runs on the clocks of several machines; max_s up to 500 years. */
+int must_check num_seconds(const char *s, uint64_t min_s, uint64_t max_s, uint64_t *ret_s, struct err *e);
 /* "yes"/"no". */
 int must_check num_bool(const char *s, _Bool *ret, struct err *e);
 #define NUM_CPU_MAX 16384 /* CPU numbers are below; the kernel's NR_CPUS is at most half of it */

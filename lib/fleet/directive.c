@@ -57,21 +57,6 @@ static int set_u32(uint32_t *ret, const char *value, uint64_t min, uint64_t max,
 	return r;
 }
 
-/* Clocks of hosts and controller agree to the second at best. */
-static int set_seconds(uint64_t *ret, const char *value, uint64_t max_s, struct err *e)
-{
-	const uint64_t second = 1000000000;
-	uint64_t ns;
-	int r = num_duration(value, second, max_s * second, &ns, e);
-
-	if (r < 0)
-		return r;
-	if (ns % second != 0)
-		return err_set(e, EINVAL, "'%s' is no whole number of seconds", value);
-	*ret = ns / second;
-	return 0;
-}
-
 static int set_word(unsigned *ret, const char *value, const char *const *words, size_t n, struct err *e)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -139,12 +124,12 @@ static int set_evidence(void *t, const char *value, struct err *e)
 
 static int set_deadline(void *t, const char *value, struct err *e)
 {
-	return set_seconds(&directive(t)->deadline_s, value, 30 * 86400, e);
+	return num_seconds(value, 1, 30 * 86400, &directive(t)->deadline_s, e);
 }
 
 static int set_order_timeout(void *t, const char *value, struct err *e)
 {
-	return set_seconds(&directive(t)->order_timeout_s, value, 86400, e);
+	return num_seconds(value, 1, 86400, &directive(t)->order_timeout_s, e);
 }
 
 /* ---- [kernel], [preset] ---- */
@@ -262,7 +247,7 @@ static int set_percent(void *t, const char *value, struct err *e)
 
 static int set_soak(void *t, const char *value, struct err *e)
 {
-	return set_seconds(&directive(t)->soak_s, value, 30 * 86400, e);
+	return num_seconds(value, 1, 30 * 86400, &directive(t)->soak_s, e);
 }
 
 static int set_budget(void *t, const char *value, struct err *e)

@@ -96,7 +96,7 @@ END
 plan() {
     mkdir -p "$FLEET/plans"
     {
-        printf '# SPDX-License-Identifier: Apache-2.0\n[rollout]\nname = %s\nclusters = %s\ndeadline = 120min\norder-timeout = 30min\n\n' "$1" "$2"
+        printf '# SPDX-License-Identifier: Apache-2.0\n[rollout]\nname = %s\nclusters = %s\ndeadline = 2h\norder-timeout = 30min\n\n' "$1" "$2"
         "${@:3}"
         echo
         evidence

@@ -219,6 +219,8 @@ static void test_duration(void **state)
 		    {"1500ns", 1500},
 		    {"2s", 2000000000},
 		    {"5min", 300000000000},
+		    {"4h", 14400000000000},
+		    {"7d", 604800000000000},
 		    {"0s", 0},
 		    {"18446744073s", 18446744073000000000ull},
 		    {"18446744073709551615ns", UINT64_MAX}};
@@ -227,7 +229,7 @@ static void test_duration(void **state)
 		assert_true(v == good[i].value);
 	}
 	static const char *const bad[] = {"",      "0",   "10", "ms",   "1.5s", "10 ms", "10m",
-					  "10sec", "-1s", "1h", "10MS", "1s2",  "1s "};
+					  "10sec", "-1s", "1H", "10MS", "1s2",  "1s "};
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		v = 99;
 		assert_int_equal(num_duration(bad[i], 0, UINT64_MAX, &v, &e), -EINVAL);
@@ -236,6 +238,11 @@ static void test_duration(void **state)
 	assert_refused(num_duration, "18446744074s", 0, UINT64_MAX, ERANGE, v, "out of range");
 	assert_refused(num_duration, "999ns", 1000, 600000000000, ERANGE, v, "such as 10ms, from 1us to 10min");
 	assert_refused(num_duration, "20", 0, 1500000000, EINVAL, v, "from 0ns to 1500ms");
+	assert_refused(num_duration, "25h", 0, 86400000000000, ERANGE, v, "from 0ns to 1d");
+	assert_int_equal(num_seconds("4h", 1, 86400, &v, &e), 0);
+	assert_true(v == 14400);
+	assert_refused(num_seconds, "1500ms", 1, 60, EINVAL, v, "a whole number of seconds");
+	assert_refused(num_seconds, "2d", 1, 86400, ERANGE, v, "from 1s to 1d");
 }
 
 static void test_bool(void **state)
