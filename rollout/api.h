@@ -27,8 +27,9 @@
  *   POST /v1/hosts/NAME/retire       -> HOST; writes off a host that will not come back
  *   GET  /v1/history?limit=N         {"events":[EVENT]}, newest first, N to 1000, default 100
  *   POST /v1/tokens                  {"host","cluster","ttl_s"} -> 201 {"token","expires_unix_s"}
- * ROLLOUT = {"name","state","reason","factor":"kernel"|"preset","what","wave","waves","paused","approved_unix_s",
- *   "started_unix_s","ended_unix_s" (null until then),"verdict":"PROMOTE"|"ROLLBACK"|"HOLD"|null}
+ * ROLLOUT = {"name","state","reason","waiting" (what a person has to see to; "" for nothing),"factor","what","wave",
+ *   "waves","paused","approved_unix_s","started_unix_s","ended_unix_s" (null until then),"verdict":"PROMOTE"|
+ *   "ROLLBACK"|"HOLD"|null}; factor: "kernel" or "preset"
  * MEMBER = {"host","cluster","role","wave","progress":TEXT ("measured 1 of 1 old, 0 of 1 new", "committed", ...),
  *   "release_before","release_after","boot_ids":[TEXT],"default_before","default_after","started_unix_s",
  *   "ended_unix_s"}

@@ -54,12 +54,12 @@ json_t *api_json_time(uint64_t unix_s)
 
 json_t *api_json_rollout(const struct store_rollout *r)
 {
-	return json_pack("{s:s, s:s, s:o, s:s, s:o, s:I, s:I, s:b, s:o, s:o, s:o, s:o}", "name", r->name, "state",
-			 rollout_state_name(r->state), "reason", api_json_text(r->reason), "factor",
-			 r->factor == FACTOR_KERNEL ? "kernel" : "preset", "what", api_json_text(r->what), "wave",
-			 (json_int_t)r->wave, "waves", (json_int_t)r->waves, "paused", r->paused, "approved_unix_s",
-			 api_json_time(r->approved_unix_s), "started_unix_s", api_json_time(r->started_unix_s),
-			 "ended_unix_s", api_json_time(r->ended_unix_s), "verdict",
+	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:I, s:I, s:b, s:o, s:o, s:o, s:o}", "name", r->name, "state",
+			 rollout_state_name(r->state), "reason", api_json_text(r->reason), "waiting",
+			 api_json_text(r->waiting), "factor", r->factor == FACTOR_KERNEL ? "kernel" : "preset", "what",
+			 api_json_text(r->what), "wave", (json_int_t)r->wave, "waves", (json_int_t)r->waves, "paused",
+			 r->paused, "approved_unix_s", api_json_time(r->approved_unix_s), "started_unix_s",
+			 api_json_time(r->started_unix_s), "ended_unix_s", api_json_time(r->ended_unix_s), "verdict",
 			 r->has_verdict ? json_string(verdict_name(r->verdict)) : json_null());
 }
 

@@ -88,6 +88,8 @@ static int add_head(struct reply *r, const json_t *x, struct buf *out, struct er
 	int bad = view_rollout_line(x, out, e);
 
 	if (bad == 0)
+		bad = view_field(out, "waits for", reply_text(r, x, "waiting"), e);
+	if (bad == 0)
 		bad = view_field(out, "changes", reply_text(r, x, "what"), e);
 	if (bad == 0)
 		bad = view_field(out, "approved", view_time(reply_int(r, x, "approved_unix_s"), at), e);

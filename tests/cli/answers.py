@@ -19,7 +19,7 @@ def put(name, value):
 
 
 def rollout(state, wave=0, reason="", **more):
-    return {"name": "r1", "state": state, "reason": reason, "factor": "kernel", "wave": wave, "waves": 2,
+    return {"name": "r1", "state": state, "reason": reason, "waiting": "", "factor": "kernel", "wave": wave, "waves": 2,
             "what": f"linux-image-{NEW} 6.1.158-1 ({NEW})", "paused": False, "approved_unix_s": START - 60,
             "started_unix_s": START, "ended_unix_s": None, "verdict": None} | more
 

@@ -112,6 +112,8 @@ assert any("handed in" in t for t in texts) and any("start" in t for t in texts)
     start_controller
     ask status r2 >out
     grep -qE '^r2: [A-Z]+, paused' out
+    told() { ask status r2 | grep -q '^waits for  *it is paused: resume it'; }
+    until_true 20 told
     run --separate-stderr ask start r2
     refused r2
     ask resume r2 >out
@@ -151,7 +153,7 @@ assert any("handed in" in t for t in texts) and any("start" in t for t in texts)
         refused "knows no such thing" "${command#* }"
     done
     mkdir mixed
-    cp keys/* mixed/ 2>/dev/null || :
+    cp keys/*.* mixed/
     cp others/operator.* mixed/
     run --separate-stderr "$KPCP" hosts --config mixed/kpcp.conf
     refused certificate operator.pem "kpcp init"
