@@ -1,0 +1,170 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154
+#
+# kpcp-rolloutd against clients that mean it no good, or that are broken: each time the controller must answer the next
+# honest question, and nothing of what was sent may have changed anything.
+
+load kpcp.sh
+
+ROLLOUTD=$BUILD/rollout/kpcp-rolloutd
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    [ -x "$ROLLOUTD" ]
+    keys keys
+    sed -i 's/^address = .*/address = 127.0.0.1/; s/^port = .*/port = 0/' keys/rolloutd.conf
+    "$ROLLOUTD" --config keys/rolloutd.conf 2>log 3>&- &
+    SERVER=$!
+    until_true 20 grep -q 'listening on' log
+    port=$(sed -n 's/.*listening on .* port //p' log)
+    url=https://127.0.0.1:$port
+    sed -i "s|^url = .*|url = $url|" keys/kpcp.conf
+}
+
+teardown() { stop_server; }
+
+# Still the same process, and it answers.
+unharmed() { kill -0 "$SERVER" && ask hosts --json | python3 -c 'import json, sys; assert json.load(sys.stdin) == {"hosts": []}'; }
+
+# as WHO METHOD PATH [CURL-OPTION...] -> the status alone; WHO: operator, or nobody
+as() {
+    local who=()
+    [ "$1" = nobody ] || who=(--cert "keys/$1.pem" --key "keys/$1.key")
+    curl -s -o body -w '%{http_code}' --max-time 20 --path-as-is --cacert keys/ca.pem "${who[@]}" -X "$2" "${@:4}" "$url$3"
+}
+
+# talk SECONDS COMMANDS : python with the connection's tools at hand
+talk() {
+    PORT=$port timeout "$1" python3 -c "
+import os, socket, ssl, time
+port = int(os.environ['PORT'])
+def plain(): return socket.create_connection(('127.0.0.1', port), 10)
+def tls(who=None):
+    c = ssl.create_default_context(cafile='keys/ca.pem')
+    if who: c.load_cert_chain('keys/%s.pem' % who, 'keys/%s.key' % who)
+    return c.wrap_socket(plain(), server_hostname='127.0.0.1')
+$2"
+}
+
+@test "bytes that are no TLS, and plain HTTP, end their connection alone" {
+    talk 60 '
+for text in (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", os.urandom(4096), b"\x16\x03\x01\xff\xff" + b"A" * 65535, b""):
+    s = plain()
+    try:
+        s.sendall(text)
+        s.settimeout(10)
+        if text: assert b"200" not in s.recv(4096)
+    except (ConnectionError, socket.timeout): pass
+    s.close()'
+    unharmed
+}
+
+@test "heads and bodies past their bounds are refused, not read" {
+    [ "$(as operator GET "/$(printf 'a%.0s' {1..20000})")" != 200 ]
+    [ "$(as operator GET /v1/hosts -H "x: $(printf 'b%.0s' {1..60000})")" != 200 ]
+    head -c 3000000 /dev/zero >big
+    [ "$(as operator POST /v1/plans --data-binary @big)" = 413 ]
+    [ "$(as operator POST /v1/plans -H 'Content-Length: 99999999999999999999' -d x)" != 200 ]
+    [ "$(as operator POST /v1/plans -H 'Transfer-Encoding: chunked' --data-binary @big)" != 200 ]
+    unharmed
+}
+
+@test "paths that lead elsewhere find nothing" {
+    local path
+    for path in /../../etc/passwd /v1/rollouts/..%2f..%2fetc /v1/hosts/%00 /v1/hosts/a%0ab //v1//hosts /v1/hosts/.. \
+        "/v1/rollouts/' OR 1=1 --" /v1/recordings/../hosts; do
+        [[ $(as operator GET "${path// /%20}") =~ ^(400|404|405)$ ]] || { echo "$path: $(cat body)"; return 1; }
+    done
+    unharmed
+}
+
+@test "methods and bodies that do not belong are refused, each with a sentence" {
+    [ "$(as operator DELETE /v1/hosts)" = 405 ]
+    [ "$(as operator GET /nowhere)" = 404 ]
+    [ "$(as operator POST /v1/tokens -d '{"host":"h1"')" = 400 ]
+    [ "$(as operator POST /v1/tokens -d '{"host":"../h1","cluster":"big","ttl_s":3600}')" = 400 ]
+    [ "$(as operator POST /v1/tokens -d '{"host":"h1","cluster":"big","ttl_s":3600,"more":1}')" = 400 ]
+    [ "$(as operator POST /v1/tokens -d '{"host":"h1","host":"h2","cluster":"big","ttl_s":3600}')" = 400 ]
+    [ "$(as operator GET '/v1/history?limit=-1')" = 400 ]
+    [ "$(as operator POST /v1/rollouts -d '{"directive":"[rollout]","signature":"AAAA"}')" != 201 ]
+    [ "$(wc -l <body)" -le 1 ]
+    [ -s body ]
+    unharmed
+}
+
+@test "without a certificate only enrolment is there" {
+    local path
+    for path in /v1/hosts /v1/rollouts /v1/history /v1/rollouts/x; do [ "$(as nobody GET $path)" = 403 ]; done
+    for path in /v1/poll /v1/tokens /v1/plans /v1/rollouts /v1/rollouts/x/start; do
+        [ "$(as nobody POST $path -d '{}')" = 403 ] || { echo "$path"; return 1; }
+    done
+    [ "$(as nobody PUT /v1/recordings/x/1 -d x)" = 403 ]
+    [[ $(as nobody POST /v1/enrol -d '{}') =~ ^4 ]]
+    unharmed
+}
+
+@test "an operator's certificate is no host's" {
+    [ "$(as operator POST /v1/poll -d '{}')" = 403 ]
+    [ "$(as operator PUT /v1/recordings/x/1 -d x)" = 403 ]
+    unharmed
+}
+
+@test "two hundred silent connections, and one that sends a byte a second, keep nobody out" {
+    talk 60 '
+silent = [plain() for _ in range(200)]
+slow = tls("operator")
+slow.sendall(b"GET /v1/ho")
+import subprocess
+for i in range(3):
+    time.sleep(0.5)
+    slow.sendall(b"s")
+assert subprocess.run(["curl", "-s", "--max-time", "20", "--cacert", "keys/ca.pem", "--cert", "keys/operator.pem", "--key",
+    "keys/operator.key", "https://127.0.0.1:%d/v1/hosts" % port], capture_output=True).stdout.startswith(b"{\"hosts\"")'
+    unharmed
+}
+
+@test "requests that come all at once are answered one after the other" {
+    talk 60 '
+s = tls("operator")
+n = 50
+s.sendall(b"GET /v1/hosts HTTP/1.1\r\nHost: x\r\n\r\n" * (n - 1) + b"GET /v1/hosts HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+got = b""
+while True:
+    part = s.recv(65536)
+    if not part: break
+    got += part
+assert got.count(b"HTTP/1.1 200") == n, got.count(b"HTTP/1.1 200")'
+    unharmed
+}
+
+@test "clients that leave in the middle of an answer or a body leave nothing behind" {
+    talk 60 '
+for i in range(30):
+    s = tls("operator")
+    s.sendall(b"GET /v1/hosts HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
+    s.close()
+    s = tls("operator")
+    s.sendall(b"POST /v1/plans HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\nabc")
+    s.close()'
+    unharmed
+    [ "$(find "/proc/$SERVER/fd" -lname 'socket:*' | wc -l)" -lt 20 ]
+}
+
+@test "one token that twenty clients bring at the same moment enrols one" {
+    local token i made=0
+    token=$(ask token h1 --cluster big)
+    for i in {1..20}; do
+        openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "k$i" -subj /CN=h1 2>/dev/null |
+            python3 -c 'import json, sys; print(json.dumps({"token": sys.argv[1], "version": 1, "host": "h1", "csr": sys.stdin.read()}))' \
+                "$token" >"enrol$i"
+    done
+    for i in {1..20}; do
+        curl -s -o "cert$i" -w '%{http_code}\n' --max-time 30 --cacert keys/ca.pem -d "@enrol$i" "$url/v1/enrol" >"status$i" 3>&- &
+    done
+    for i in {1..20}; do until_true 30 test -s "status$i"; done
+    for i in {1..20}; do [ "$(cat "status$i")" != 200 ] || made=$((made + 1)); done
+    [ "$made" -eq 1 ]
+    [ "$(ask hosts --json | grep -o '"name"' | wc -l)" -eq 1 ]
+    kill -0 "$SERVER"
+}
