@@ -173,10 +173,10 @@ get_menu() { # DISK
 }
 
 finish() { # DISK
-    local env=$work/grubenv
+    local env=$work/grubenv block
     # GRUB's environment block: 1,024 bytes, filled up with #.
-    printf '# GRUB Environment Block\nsaved_entry=gnulinux-advanced-%s>gnulinux-%s-advanced-%s\n' "$UUID" "$release" "$UUID" |
-        { cat && yes '#' | tr -d '\n'; } 2>/dev/null | head -c 1024 >"$env" || true
+    printf -v block '# GRUB Environment Block\nsaved_entry=gnulinux-advanced-%s>gnulinux-%s-advanced-%s\n' "$UUID" "$release" "$UUID"
+    { printf '%s' "$block" && printf '#%.0s' $(seq $((1024 - ${#block}))); } >"$env"
     put_in "$1" "$menu" /boot/grub/grub.cfg
     put_in "$1" "$env" /boot/grub/grubenv
     e2fsck -fn "$1?offset=1048576" >"$cache/log/fsck.log" 2>&1 ||
