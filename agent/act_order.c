@@ -96,7 +96,8 @@ static void accept(struct actor *a, const struct order *o, const struct directiv
 static int decide(struct actor *a, const struct poll_reply *reply, struct verify_answer *ret, struct directive *d,
 		  struct err *e)
 {
-	struct verify v = {.j = &a->j, .order = &reply->order, .unix_s = a->sys.unix_s(&a->sys)};
+	struct verify v = {
+	    .j = &a->j, .order = &reply->order, .unix_s = a->sys.unix_s(&a->sys), .cluster = a->conf->cluster};
 	struct err why = {0};
 	int r;
 

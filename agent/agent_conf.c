@@ -83,6 +83,14 @@ static int set_name(void *target, const char *value, struct err *e)
 	return r < 0 ? r : copy(c->name, sizeof(c->name), value, e);
 }
 
+static int set_cluster(void *target, const char *value, struct err *e)
+{
+	struct agent_conf *c = target;
+	int r = check_name(value, e);
+
+	return r < 0 ? r : copy(c->cluster, sizeof(c->cluster), value, e);
+}
+
 static int set_user(void *target, const char *value, struct err *e)
 {
 	struct agent_conf *c = target;
@@ -139,6 +147,7 @@ static const struct conf_key keys[] = {
     {"controller", "url", set_url, true},
     {"controller", "ca", set_ca, false},
     {"host", "name", set_name, false},
+    {"host", "cluster", set_cluster, false},
     {"host", "token-file", set_token_file, false},
     {"trust", "approver", set_approver, false},
     {"state", "directory", set_directory, false},

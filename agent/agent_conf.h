@@ -12,8 +12,11 @@ struct agent_conf {
 	/* [controller] url = https://NAME:PORT; ca = file that its certificate must chain to */
 	char url[256];
 	char ca[PATH_MAX]; /* default /etc/kpcp/ca.pem */
-	/* [host] name (default: the machine's host name); token-file, needed once, deleted after enrolment */
+	/* [host] name (default: the machine's host name); cluster: orders for other clusters are refused, whatever the
+	 * controller says (default: any directive that is signed will do); token-file, needed once, deleted after
+	 * enrolment */
 	char name[65];
+	char cluster[49];
 	char token_file[PATH_MAX]; /* default /etc/kpcp/token */
 	/* [trust] approver = public key that directives must be signed by */
 	char approver[PATH_MAX]; /* default /etc/kpcp/approver.pub */

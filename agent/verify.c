@@ -59,6 +59,21 @@ static bool goes_forward(const struct order *o)
 	return o->verb != VERB_REVERT && (o->verb != VERB_MEASURE || o->target_new);
 }
 
+/* A plan is approved for clusters; which one a host is of may not be left to the controller, where the host itself
+ * knows. Controls that stay as they are may come from a cluster of their own. */
+static bool for_cluster(const struct verify *v)
+{
+	const struct directive *d = v->directive;
+
+	if (!v->cluster || !v->cluster[0])
+		return true;
+	for (uint32_t i = 0; i < d->n_clusters; i++)
+		if (strcmp(d->cluster[i], v->cluster) == 0)
+			return true;
+	return strcmp(d->canaries_from, v->cluster) == 0 ||
+	       (!goes_forward(v->order) && strcmp(d->controls_from, v->cluster) == 0);
+}
+
 /* 0: go on; otherwise ret is the answer. What holds for every order, a way back too. */
 static bool by_directive(const struct verify *v, struct verify_answer *ret)
 {
@@ -102,6 +117,9 @@ static bool by_rollout(const struct verify *v, struct verify_answer *ret)
 	} else if (same_rollout(v) && (j->state == HOST_ROLLED_BACK || j->state == HOST_COMMITTED)) {
 		refuse(ret, "rollout %s has ended on this host, which is %s: give a new attempt a name of its own",
 		       d->name, host_state_name(j->state));
+	} else if (!for_cluster(v)) {
+		refuse(ret, "rollout %s is not approved for cluster %s, which this host is of by its agent.conf",
+		       d->name, v->cluster);
 	} else if (!same_rollout(v) && now > d->expires_unix_s) {
 		refuse(ret, "the directive of rollout %s has expired: approve its plan again", d->name);
 	} else if (staged && strcmp(j->new_build, d->kernel.build_id) != 0) {

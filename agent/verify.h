@@ -15,8 +15,9 @@ struct verify {
 	const struct directive
 	    *directive; /* NULL: it could not be read, or its signature is wrong; then problem says */
 	const char *problem;
-	uint64_t unix_s; /* this machine's clock */
-	bool denied;     /* the directive's build-id crashed here once */
+	uint64_t unix_s;     /* this machine's clock */
+	bool denied;         /* the directive's build-id crashed here once */
+	const char *cluster; /* that this host is of by its own configuration; "" or NULL: that does not say */
 };
 
 enum verify_verdict {

@@ -58,7 +58,7 @@ static void test_all_keys(void **state)
 
 	(void)state;
 	assert_int_equal(read_text("[controller]\nurl = https://[fd00::1]:1\nca = /a/ca\n"
-				   "[host]\nname = rack-7.host_1\ntoken-file = /a/token\n"
+				   "[host]\nname = rack-7.host_1\ncluster = east\ntoken-file = /a/token\n"
 				   "[trust]\napprover = /a/pub\n[state]\ndirectory = /a/state\nuser = nobody\n"
 				   "[programs]\ncanary = /a/canary\n[safety]\nprobation = 90s\n",
 				   &c, &e),
@@ -66,6 +66,7 @@ static void test_all_keys(void **state)
 	assert_string_equal(c.url, "https://[fd00::1]:1");
 	assert_string_equal(c.ca, "/a/ca");
 	assert_string_equal(c.name, "rack-7.host_1");
+	assert_string_equal(c.cluster, "east");
 	assert_string_equal(c.token_file, "/a/token");
 	assert_string_equal(c.approver, "/a/pub");
 	assert_string_equal(c.state_dir, "/a/state");
@@ -94,6 +95,7 @@ static void test_refusals(void **state)
 	    {URL "ca = ca.pem\n", ":3: ca: 'ca.pem' is no absolute path"},
 	    {URL "[host]\nname = ../x\n", ":4: name: '../x' has a character"},
 	    {URL "[host]\nname = a/b\n", "has a character"},
+	    {URL "[host]\ncluster = a/b\n", "has a character"},
 	    {URL "[host]\nname = a b\n", "has a character"},
 	    {URL "[host]\nname = \n", "is no name"},
 	    {URL "[host]\nname = aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n",

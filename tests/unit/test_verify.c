@@ -204,6 +204,42 @@ static void test_kernels(void **state)
 	accepts(&s, EVENT_MEASURE);
 }
 
+/* A plan for east, with controls of west that stay as they are. */
+static void test_clusters(void **state)
+{
+	static const struct {
+		const char *cluster;
+		enum verb verb;
+		bool target_new, accepted;
+	} cases[] = {
+	    {"", VERB_TRIAL, true, true},        {"east", VERB_TRIAL, true, true},
+	    {"north", VERB_TRIAL, true, true},   {"west", VERB_TRIAL, true, false},
+	    {"west", VERB_MEASURE, true, false}, {"west", VERB_MEASURE, false, true},
+	    {"eas", VERB_MEASURE, false, false}, {"south", VERB_MEASURE, false, false},
+	    {"south", VERB_STAGE, true, false},
+	};
+	struct scene s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		set(&s, HOST_VERIFIED, cases[i].verb);
+		s.o.target_new = cases[i].target_new;
+		s.d.n_clusters = 1;
+		snprintf(s.d.cluster[0], sizeof(s.d.cluster[0]), "east");
+		snprintf(s.d.canaries_from, sizeof(s.d.canaries_from), "north");
+		snprintf(s.d.controls_from, sizeof(s.d.controls_from), "west");
+		s.v.cluster = cases[i].cluster;
+		if (cases[i].accepted)
+			assert_int_equal(ask(&s).verdict, VERIFY_ACCEPTED);
+		else
+			refuses(&s, "is not approved for cluster");
+	}
+	/* The way back is open from everywhere. */
+	set(&s, HOST_SOAK, VERB_REVERT);
+	s.v.cluster = "south";
+	accepts(&s, EVENT_REVERT);
+}
+
 static void test_way_back_from_everywhere(void **state)
 {
 	struct scene s;
@@ -244,9 +280,13 @@ static void test_states(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_epochs),  cmocka_unit_test(test_directives),
-	    cmocka_unit_test(test_expiry),  cmocka_unit_test(test_other_rollouts),
-	    cmocka_unit_test(test_kernels), cmocka_unit_test(test_way_back_from_everywhere),
+	    cmocka_unit_test(test_epochs),
+	    cmocka_unit_test(test_directives),
+	    cmocka_unit_test(test_expiry),
+	    cmocka_unit_test(test_other_rollouts),
+	    cmocka_unit_test(test_clusters),
+	    cmocka_unit_test(test_kernels),
+	    cmocka_unit_test(test_way_back_from_everywhere),
 	    cmocka_unit_test(test_states),
 	};
 
