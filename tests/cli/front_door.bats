@@ -52,8 +52,8 @@ END
     local pid state status signal i
     for signal in INT TERM HUP; do
         rm -f "$T/pid"
-        # In the background SIGINT is ignored, which a shell cannot change for itself.
-        env --default-signal=INT bash "$T/run" "$REPO" "$T" 2>"$T/err" 3>&- &
+        # In the background SIGINT is ignored, under nohup SIGHUP, which a shell cannot change for itself.
+        env --default-signal=INT,HUP,TERM bash "$T/run" "$REPO" "$T" 2>"$T/err" 3>&- &
         pid=$!
         for ((i = 0; i < 300; i++)); do [ ! -s "$T/pid" ] || break; sleep 0.1; done
         [ -s "$T/pid" ]
