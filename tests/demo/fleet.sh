@@ -83,12 +83,12 @@ storm-cpus = 0-1
 victim-cpus = 2-3
 burst = 128
 period = 20ms
-window = 3400ms
+window = 1700ms
 
 [waves]
 percent = 100
 soak = 30s
-budget = 1
+budget = 3
 END
 }
 

@@ -84,7 +84,15 @@ host_start() {
     local dir=$FLEET/hosts/$1
     mkdir -p "$dir/put"
     KPCP token "$1" --cluster "$2" --ttl 1h >"$dir/put/token" 2>>"$FLEET/log/tokens.log"
-    printf '[controller]\nurl = https://10.0.2.2:%s\n[host]\nname = %s\ncluster = %s\n' "$(<"$FLEET/$PORT_FILE")" "$1" "$2" >"$dir/put/agent.conf"
+    cat >"$dir/put/agent.conf" <<END
+[controller]
+url = https://10.0.2.2:$(<"$FLEET/$PORT_FILE")
+[host]
+name = $1
+cluster = $2
+[programs]
+canary = /usr/lib/kpcp-fleet/steady-canary
+END
     printf 'deb [signed-by=/etc/apt/keyrings/kpcp.asc] http://10.0.2.2:%s/ fleet main\n' "$(<"$FLEET/repo-port")" >"$dir/put/kpcp.list"
     tests/fleet/host start "$dir" --image "$3" --name "$1" \
         --put "$dir/put/agent.conf:/etc/kpcp/agent.conf" --put "$dir/put/token:/etc/kpcp/token" \
