@@ -170,17 +170,32 @@ static const char *change_text(const char *before, const char *after, char *ret,
 	return ret;
 }
 
+/* What a person looks for in GRUB's "gnulinux-advanced-UUID>gnulinux-RELEASE-advanced-UUID": RELEASE. The whole id is
+ * in
+ * --json; an entry of another form is shown as it is. */
+static const char *entry_text(const char *id, char ret[static 160])
+{
+	const char *last = strrchr(id, '>'), *from = last ? last + 1 : id, *end = strstr(from, "-advanced-");
+
+	if (strncmp(from, "gnulinux-", 9) != 0 || !end)
+		return id;
+	snprintf(ret, 160, "%.*s", (int)(end - from - 9), from + 9);
+	return ret;
+}
+
 static int table_row(struct view *v, struct reply *r, const json_t *x, struct err *e)
 {
 	_cleanup_(buf_free) struct buf boots = BUF_INIT(64u << 10);
-	char kernel[256], entry[512], role[VIEW_TEXT_MAX], took[VIEW_TEXT_MAX], wave[VIEW_TEXT_MAX];
+	char kernel[256], entry[512], before[160], after[160], role[VIEW_TEXT_MAX], took[VIEW_TEXT_MAX],
+	    wave[VIEW_TEXT_MAX];
 	int64_t n = reply_int(r, x, "wave"), from = reply_int(r, x, "started_unix_s");
 	int bad = join_boots(r, reply_list(r, x, "boot_ids"), &boots, e);
 
 	if (bad < 0)
 		return bad;
 	change_text(reply_text(r, x, "release_before"), reply_text(r, x, "release_after"), kernel, sizeof(kernel));
-	change_text(reply_text(r, x, "default_before"), reply_text(r, x, "default_after"), entry, sizeof(entry));
+	change_text(entry_text(reply_text(r, x, "default_before"), before),
+		    entry_text(reply_text(r, x, "default_after"), after), entry, sizeof(entry));
 	snprintf(role, sizeof(role), "%s", reply_text(r, x, "role"));
 	const char *const cell[] = {reply_text(r, x, "host"),
 				    role,

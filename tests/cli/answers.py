@@ -50,7 +50,8 @@ def host(name, **more):
 
 
 def detail(state, progress, compared=False, done=False, **more):
-    after = {"after": NEW, "default_after": "kpcp-new", "ended_unix_s": START + 3723} if done else {}
+    entry = f"gnulinux-advanced-1234>gnulinux-{NEW}-advanced-1234"
+    after = {"after": NEW, "default_after": entry, "ended_unix_s": START + 3723} if done else {}
     members = [member(i, "canary", progress, **after) for i in (1, 2, 3)]
     members += [member(i, "control", "measured 1 of 1 old") for i in (1, 2, 3)]
     events = [event(20, "canary-1", "measures boot 1 of the old arm"), event(0, "", "started by operator")]
