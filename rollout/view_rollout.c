@@ -170,9 +170,8 @@ static const char *change_text(const char *before, const char *after, char *ret,
 	return ret;
 }
 
-/* What a person looks for in GRUB's "gnulinux-advanced-UUID>gnulinux-RELEASE-advanced-UUID": RELEASE. The whole id is
- * in
- * --json; an entry of another form is shown as it is. */
+/* What a person looks for in GRUB's "gnulinux-advanced-UUID>gnulinux-RELEASE-advanced-UUID": RELEASE. The whole
+ * id is in --json; an entry of another form is shown as it is. */
 static const char *entry_text(const char *id, char ret[static 160])
 {
 	const char *last = strrchr(id, '>'), *from = last ? last + 1 : id, *end = strstr(from, "-advanced-");
