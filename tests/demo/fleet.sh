@@ -112,6 +112,7 @@ run() {
     default_entries "$FLEET/log/$1-after.txt"
     KPCP table "$2" | tee "$FLEET/log/$1-table.txt"
     KPCP status "$2" --json >"$FLEET/log/$1.json"
+    [ "$3" -ne 2 ] || tests/demo/way_back.py "$FLEET/log/$1.json"
     phase "$1: $2" $((SECONDS - begin))
 }
 
