@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "claim.h"
 #include "store_impl.h"
 
 /* An agent that knows a newer order than the database: the database was put back from a copy. */
@@ -15,7 +16,7 @@
 struct news {
 	bool any, boot, ends;
 	enum outcome outcome;
-	const char *reason;
+	char reason[MESSAGE_TEXT_MAX];
 	uint64_t epoch;
 };
 
@@ -49,6 +50,60 @@ static bool same(const struct host_report *a, const struct host_report *b)
 	       a->serial == b->serial && strcmp(a->agent, b->agent) == 0;
 }
 
+struct claim_row {
+	bool there;
+	struct claim_before before;
+	char recorded[37]; /* the boot that its recording is of; "": none */
+};
+
+static int claim_row(void *target, const struct db_row *r, struct err *e)
+{
+	struct claim_row *c = target;
+	struct claim_before *b = &c->before;
+	int x = db_copy(r, 0, b->boot_id, sizeof(b->boot_id), e);
+
+	c->there = true;
+	b->begun = db_int(r, 4);
+	b->applied = db_int(r, 5);
+	b->pcp_batch_scale_max = (int32_t)db_int(r, 6);
+	if (x == 0)
+		x = db_copy(r, 1, b->release, sizeof(b->release), e);
+	if (x == 0)
+		x = db_copy(r, 2, b->build_id, sizeof(b->build_id), e);
+	if (x == 0)
+		x = db_copy(r, 3, b->default_entry, sizeof(b->default_entry), e);
+	return x < 0 ? x : db_copy(r, 7, c->recorded, sizeof(c->recorded), e);
+}
+
+/* The host says that its order is done: then the rest of what it says has to fit. */
+static int check_claim(struct store *s, const struct store_mem *h, const struct host_report *report, struct news *news,
+		       struct err *e)
+{
+	const struct order *o = &h->order.order;
+	struct claim_row c = {0};
+	struct directive d;
+	int r = DB_QUERY(s->db, claim_row, &c, NULL, e,
+			 "SELECT o.boot_before, m.release_before, m.build_id_before, m.default_before, "
+			 "m.staged + m.measured_old + m.measured_new > 0, m.applied, m.scale_before, c.boot_id "
+			 "FROM orders o JOIN members m ON m.rollout = o.rollout AND m.host = o.host "
+			 "LEFT JOIN recordings c ON c.rollout = o.rollout AND c.host = o.host AND c.epoch = o.epoch "
+			 "WHERE o.host = $1 AND o.epoch = $2",
+			 DB_T(h->pub.name), DB_I(o->epoch));
+
+	if (r == 0 && !c.there)
+		return err_set(e, EBADMSG, "the database: an order to %s, which is no member", h->pub.name);
+	if (r == 0)
+		r = store_directive(s, o->rollout, &d, e);
+	/* Its recording was looked at when it came; power may be lost between that and this report. */
+	if (r < 0 || (o->verb == VERB_MEASURE && strcmp(c.recorded, report->boot_id) != 0))
+		return r;
+	enum claim claim = claim_check(&d, o, &c.before, report, news->reason);
+	if (claim == CLAIM_FALSE)
+		news->outcome = OUTCOME_FAILED;
+	news->ends = claim != CLAIM_LATER;
+	return 0;
+}
+
 static int what_is_new(struct store *s, const struct store_mem *h, const struct host_report *report, struct news *ret,
 		       struct err *e)
 {
@@ -60,14 +115,14 @@ static int what_is_new(struct store *s, const struct store_mem *h, const struct 
 	*ret = (struct news){.any = !h->pub.reported || !same(before, report),
 			     .boot = !h->pub.reported || strcmp(before->boot_id, report->boot_id) != 0,
 			     .outcome = report->outcome,
-			     .reason = report->reason,
 			     .epoch = report->epoch > h->pub.epoch ? report->epoch : h->pub.epoch};
+	memcpy(ret->reason, report->reason, sizeof(ret->reason));
 	if (!h->out)
 		return 0;
 	if (report->epoch > o->epoch) {
 		ret->any = ret->ends = true;
 		ret->outcome = OUTCOME_FAILED;
-		ret->reason = RESTORED;
+		snprintf(ret->reason, sizeof(ret->reason), "%s", RESTORED);
 		return 0;
 	}
 	if (report->epoch != o->epoch || report->outcome < OUTCOME_DONE)
@@ -78,6 +133,8 @@ static int what_is_new(struct store *s, const struct store_mem *h, const struct 
 			     "SELECT COUNT(*) FROM recordings WHERE rollout = $1 AND host = $2 AND epoch = $3",
 			     DB_T(o->rollout), DB_T(h->pub.name), DB_I(o->epoch));
 	ret->ends = there > 0;
+	if (r == 0 && ret->ends && report->outcome == OUTCOME_DONE)
+		r = check_claim(s, h, report, ret, e);
 	ret->any |= ret->ends;
 	return r;
 }

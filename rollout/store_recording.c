@@ -88,7 +88,7 @@ static int check_boot(struct store *s, const struct store_mem *h, const struct d
 		      const char *sha256, struct err *e)
 {
 	const struct order *o = &h->order.order;
-	int64_t reported = 0, others = 0, again = 0;
+	int64_t reported = 0, others = 0, again = 0, left = 0;
 	int r = DB_QUERY(s->db, number_row, &reported, NULL, e,
 			 "SELECT COUNT(*) FROM boots WHERE rollout = $1 AND host = $2 AND boot_id = $3",
 			 DB_T(o->rollout), DB_T(h->pub.name), DB_T(boot_id));
@@ -110,6 +110,12 @@ static int check_boot(struct store *s, const struct store_mem *h, const struct d
 		    DB_T(o->rollout), DB_T(h->pub.name), DB_T(arm_name(o->arm)), DB_I(o->boot), DB_T(boot_id));
 	if (r == 0 && others > 0)
 		return not_ours(e, "boot id", boot_id, "one that was not measured before");
+	if (r == 0 && d->factor == FACTOR_KERNEL)
+		r = DB_QUERY(s->db, number_row, &left, NULL, e,
+			     "SELECT COUNT(*) FROM orders WHERE host = $1 AND epoch = $2 AND boot_before = $3",
+			     DB_T(h->pub.name), DB_I(o->epoch), DB_T(boot_id));
+	if (r == 0 && left > 0)
+		return not_ours(e, "boot id", boot_id, "another one than before the order");
 	return r;
 }
 

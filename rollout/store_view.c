@@ -161,6 +161,26 @@ static int check_budget(struct store *s, const struct store_view *v, const struc
 	return r;
 }
 
+/* What the host has is looked at last before something is done to it: days after the start, a person may have given it
+ * another kernel. */
+static int note_before(struct store *s, const struct store_mem *m, const struct order *o, struct err *e)
+{
+	const struct host_report *r = &m->pub.report;
+	int x = 0;
+
+	if (!m->pub.reported)
+		return 0;
+	x = DB_RUN(s->db, NULL, e,
+		   "UPDATE members SET release_before = $3, build_id_before = $4, default_before = $5 "
+		   "WHERE rollout = $1 AND host = $2 AND last_epoch = 0",
+		   DB_T(o->rollout), DB_T(m->pub.name), DB_T(r->release), DB_T(r->build_id), DB_T(r->default_entry));
+	if (x == 0 && o->verb == VERB_APPLY)
+		x = DB_RUN(s->db, NULL, e,
+			   "UPDATE members SET scale_before = $3 WHERE rollout = $1 AND host = $2 AND applied = 0",
+			   DB_T(o->rollout), DB_T(m->pub.name), DB_I(r->pcp_batch_scale_max));
+	return x;
+}
+
 static int grant(struct store *s, const struct store_view *v, const struct decide_order *o, struct store_order *ret,
 		 uint64_t now, struct err *e)
 {
@@ -180,10 +200,12 @@ static int grant(struct store *s, const struct store_view *v, const struct decid
 		r = DB_RUN(
 		    s->db, NULL, e,
 		    "INSERT INTO orders (host, epoch, rollout, verb, arm, boot, target_new, outcome, reason, granted, "
-		    "ended) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', $9, 0)",
+		    "ended, boot_before) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', $9, 0, $10)",
 		    DB_T(h->name), DB_I(ret->order.epoch), DB_T(ret->order.rollout), DB_T(verb_name(ret->order.verb)),
 		    DB_T(arm_name(ret->order.arm)), DB_I(ret->order.boot), DB_I(ret->order.target_new),
-		    DB_T(outcome_name(OUTCOME_NONE)), DB_I(now));
+		    DB_T(outcome_name(OUTCOME_NONE)), DB_I(now), DB_T(m->pub.reported ? m->pub.report.boot_id : ""));
+	if (r == 0)
+		r = note_before(s, m, &ret->order, e);
 	if (r == 0 && ret->order.verb != VERB_COMMIT)
 		r = check_budget(s, v, h, e);
 	if (r == 0)

@@ -3,7 +3,8 @@
 #
 # A host as the controller sees it (lib/fleet/message.h), for the tests of kpcp against the real controller: it enrols,
 # polls, and says of each order of a preset's rollout that it is done. It changes nothing on this machine.
-"""fake_host.py URL CA NAME TOKEN [poll]: enrols, into the folder NAME; with poll, then obeys until it is killed"""
+"""fake_host.py URL CA NAME TOKEN [poll|lie]: enrols, into the folder NAME; then obeys, or only says so, until it is
+killed"""
 import http.client
 import json
 import pathlib
@@ -18,6 +19,7 @@ url, ca, name, token = sys.argv[1:5]
 folder = pathlib.Path(name)
 address = url.removeprefix("https://")
 STATE = {"apply": "APPLIED", "commit": "COMMITTED", "revert": "ROLLED_BACK"}
+STOCK = 5
 
 
 def post(path, message, context):
@@ -43,10 +45,10 @@ def enrol():
     (folder / "pem").write_text(body)
 
 
-def obey():
+def obey(how):
     report = {"state": "IDLE", "epoch": 0, "outcome": "none", "reason": "", "rollout": "", "release": "6.1.158-kpcp",
               "build_id": "0123456789abcdef0123456789abcdef01234567", "boot_id": str(uuid.uuid4()),
-              "default_entry": "debian", "model": "none", "kexec_booted": False, "pcp_batch_scale_max": 5,
+              "default_entry": "debian", "model": "none", "kexec_booted": False, "pcp_batch_scale_max": STOCK,
               "attempts": 0, "uptime_s": 60, "serial": 0, "agent": "0.1.0"}
     while True:
         context = trusting()
@@ -58,6 +60,10 @@ def obey():
         if status == 200 and "order" in json.loads(body):
             reply = json.loads(body)
             order = reply["order"]
+            if order["verb"] == "apply" and how != "lie":
+                report["pcp_batch_scale_max"] = int(re.search(r"vm.pcp_batch_scale_max=(\d+)", reply["directive"])[1])
+            elif order["verb"] == "revert":
+                report["pcp_batch_scale_max"] = STOCK
             report |= {"state": STATE[order["verb"]], "epoch": order["epoch"], "outcome": "done",
                        "rollout": order["rollout"], "attempts": 1,
                        "serial": int(re.search(r"^serial = (\d+)", reply["directive"], re.M)[1])}
@@ -68,4 +74,4 @@ def obey():
 
 enrol()
 if len(sys.argv) > 5:
-    obey()
+    obey(sys.argv[5])

@@ -30,14 +30,14 @@ start_controller() {
     port=$(sed -n 's/.*listening on .* port //p' log)
 }
 
-# host NAME [poll]
+# host NAME [poll|lie]
 host() {
     local token
     token=$(ask token "$1" --cluster big)
     if [ $# -eq 1 ]; then
         python3 "$BATS_TEST_DIRNAME/fake_host.py" "https://127.0.0.1:$port" keys/ca.pem "$1" "$token"
     else
-        python3 "$BATS_TEST_DIRNAME/fake_host.py" "https://127.0.0.1:$port" keys/ca.pem "$1" "$token" poll 2>"$1.log" 3>&- &
+        python3 "$BATS_TEST_DIRNAME/fake_host.py" "https://127.0.0.1:$port" keys/ca.pem "$1" "$token" "$2" 2>"$1.log" 3>&- &
         HOSTS+=($!)
         until_true 20 reported "$1"
     fi
@@ -92,6 +92,19 @@ PLAN
     ask history --json >out
     python3 -c 'import json; texts = [x["text"] for x in json.load(open("out"))["events"]]
 assert any("handed in" in t for t in texts) and any("start" in t for t in texts), texts'
+}
+
+@test "hosts that only say that orders are done are found out by their own reports" {
+    host h1 lie
+    host h2 lie
+    plan_named r1 1s >r1.plan
+    ask approve r1.plan
+    ask start r1
+    run --separate-stderr ask status r1 --until-done --interval 200ms --timeout 2min
+    [ "$status" -eq 2 ]
+    [[ $output == *"r1: ROLLED_BACK"* ]]
+    ask history >out
+    grep -q 'apply: failed: reported done, but runs with vm.pcp_batch_scale_max = 5 instead of 0' out
 }
 
 @test "pause, resume and abort; a killed controller knows all of it afterwards" {

@@ -20,6 +20,7 @@
 #define NEW_RELEASE "6.1.0-kpcp"
 #define OLD_BUILD   "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"
 #define NEW_BUILD   "0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b"
+#define NEW_ENTRY   "gnulinux-advanced-1>gnulinux-" NEW_RELEASE "-advanced-1"
 #define AGENTS_MAX  16
 #define STORMS      4u
 
@@ -33,6 +34,7 @@ struct agent {
 	bool dead;          /* does not poll */
 	enum outcome fails; /* of orders of the verb fails_at: how they end; NONE: DONE */
 	enum verb fails_at;
+	bool lies; /* says of everything that it is done, and does nothing */
 };
 
 static char dir[64];
@@ -275,6 +277,15 @@ static inline void carry_out(struct agent *a, bool kernel)
 		snprintf(a->r.reason, sizeof(a->r.reason), "it was made to");
 		return;
 	}
+	static const enum host_state after[VERB_COUNT] = {
+	    [VERB_STAGE] = HOST_VERIFIED,    [VERB_MEASURE] = HOST_MEASURE, [VERB_TRIAL] = HOST_SOAK,
+	    [VERB_PROVE] = HOST_SOAK,        [VERB_APPLY] = HOST_APPLIED,   [VERB_COMMIT] = HOST_COMMITTED,
+	    [VERB_REVERT] = HOST_ROLLED_BACK};
+	if (a->lies) {
+		a->r.state = after[o->verb];
+		a->r.outcome = OUTCOME_DONE;
+		return;
+	}
 	if (kernel && (o->verb == VERB_MEASURE || o->verb == VERB_TRIAL || o->verb == VERB_PROVE))
 		boot(a, o->target_new || o->verb != VERB_MEASURE ? NEW_RELEASE : OLD_RELEASE);
 	if (kernel && o->verb == VERB_REVERT)
@@ -283,11 +294,7 @@ static inline void carry_out(struct agent *a, bool kernel)
 	if (!kernel && (o->verb == VERB_APPLY || o->verb == VERB_REVERT))
 		a->r.pcp_batch_scale_max = o->verb == VERB_APPLY ? 0 : 5;
 	if (kernel && (o->verb == VERB_COMMIT || o->verb == VERB_REVERT))
-		snprintf(a->r.default_entry, sizeof(a->r.default_entry), o->verb == VERB_COMMIT ? "new" : "old");
-	static const enum host_state after[VERB_COUNT] = {
-	    [VERB_STAGE] = HOST_VERIFIED,    [VERB_MEASURE] = HOST_MEASURE, [VERB_TRIAL] = HOST_SOAK,
-	    [VERB_PROVE] = HOST_SOAK,        [VERB_APPLY] = HOST_APPLIED,   [VERB_COMMIT] = HOST_COMMITTED,
-	    [VERB_REVERT] = HOST_ROLLED_BACK};
+		snprintf(a->r.default_entry, sizeof(a->r.default_entry), o->verb == VERB_COMMIT ? NEW_ENTRY : "old");
 	if (kernel || o->verb != VERB_MEASURE)
 		a->r.state = after[o->verb];
 	if (o->verb == VERB_MEASURE) {

@@ -153,6 +153,21 @@ static void test_not_of_this_host_boot_or_kernel(void **state)
 	OK(send(a));
 }
 
+/* Whoever is to reboot first, and measures where it was. */
+static void test_not_of_the_boot_before(void **state)
+{
+	(void)state;
+	struct agent *a = measuring(FACTOR_KERNEL, ARM_OLD, true);
+	struct agent like = *a;
+	struct store_member m;
+
+	OK(store_member_get(st, "r", a->name, &m, &err));
+	snprintf(like.r.boot_id, sizeof(like.r.boot_id), "%s", m.boot_id[m.n_boots - 1]);
+	REFUSED(EINVAL, "another one than before the order", send_as(a, &like, "r", a->order.epoch));
+	up(a);
+	OK(send(a));
+}
+
 static void test_controls_stay_on_the_old_kernel(void **state)
 {
 	(void)state;
@@ -222,6 +237,7 @@ int main(void)
 	    T(test_taken_once_and_kept),
 	    T(test_not_of_an_order_that_is_out),
 	    T(test_not_of_this_host_boot_or_kernel),
+	    T(test_not_of_the_boot_before),
 	    T(test_controls_stay_on_the_old_kernel),
 	    T(test_presets),
 	    T(test_the_same_bytes_count_once),

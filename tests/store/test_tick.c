@@ -71,7 +71,7 @@ static void test_good_kernel_ends_done(void **state)
 		assert_string_equal(m[i].release_before, OLD_RELEASE);
 		assert_string_equal(m[i].release_after, NEW_RELEASE);
 		assert_string_equal(m[i].default_before, "old");
-		assert_string_equal(m[i].default_after, "new");
+		assert_string_equal(m[i].default_after, NEW_ENTRY);
 		assert_true(m[i].started_unix_s > 0 && m[i].ended_unix_s > m[i].started_unix_s);
 		/* The one it had, and: old, new, proof (canary); old twice, trial (control); trial (wave). */
 		assert_int_equal(m[i].n_boots, m[i].role == ROLE_WAVE ? 2 : 4);
@@ -340,6 +340,81 @@ static void test_vanished_host(void **state)
 		store_poll(st, a->name, &a->r, now, &reply, &ended, &err));
 }
 
+static const char health[] = "[waves]\nsoak = 60s\nbudget = 2\n";
+
+/* Judged by health alone, on hosts that say of all orders that they are done. */
+static void add_health(const char *name, uint64_t serial, bool kernel)
+{
+	_cleanup_(buf_free) struct buf text = BUF_INIT(DIRECTIVE_BYTES_MAX);
+	struct directive d;
+	char plan[1024];
+
+	snprintf(plan, sizeof(plan),
+		 "[rollout]\nname = %s\nclusters = a b\nevidence = health\n[judge]\ncanaries = 1\n%s%s", name, health,
+		 kernel ? "[kernel]\npackage = linux-image-kpcp\nversion = 6.1.158-1\nrelease = " NEW_RELEASE
+			  "\nsha256 = 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n"
+			  "build-id = " NEW_BUILD "\n"
+			: "[preset]\nname = latency\nsettings = vm.pcp_batch_scale_max=0\n");
+	OK(directive_approve("plan", plan, strlen(plan), serial, now + 86400, &text, &err));
+	OK(directive_parse("directive", text.data, text.len, true, &d, &err));
+	OK(store_rollout_add(st, text.data, text.len, "c2lnbmF0dXJl", &d, now, &err));
+}
+
+static void test_done_is_held_against_the_report(void **state)
+{
+	static const struct {
+		bool kernel;
+		const char *words;
+	} cases[] = {{true, "failed in trial: reported done, but runs " OLD_RELEASE " instead of " NEW_RELEASE},
+		     {false, "failed in apply: reported done, but runs with vm.pcp_batch_scale_max = 5 instead of 0"}};
+
+	(void)state;
+	add_fleet();
+	for (size_t i = 0; i < n_agents; i++)
+		agents[i].lies = true;
+	for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
+		char name[8];
+		size_t n, found = 0;
+		struct store_event *ev;
+
+		snprintf(name, sizeof(name), "r%zu", c);
+		add_health(name, c + 1, cases[c].kernel);
+		start(name);
+		run_until(name, ROLLOUT_ROLLED_BACK, cases[c].kernel, NULL);
+		OK(store_events(st, name, NULL, STORE_EVENTS_MAX, &ev, &n, &err));
+		for (size_t i = 0; i < n; i++)
+			found += strncmp(ev[i].text, "ROLLING_BACK: ", 14) == 0 && strstr(ev[i].text, cases[c].words);
+		free(ev);
+		assert_int_equal(found, 1);
+	}
+	for (size_t i = 0; i < n_agents; i++)
+		agents[i].lies = false;
+	add_health("honest", 9, true);
+	start("honest");
+	run_until("honest", ROLLOUT_DONE, true, check_budget);
+}
+
+/* A host that says it is back, and is not, is waited for until a person has seen to it. */
+static void test_back_is_held_against_the_report(void **state)
+{
+	(void)state;
+	add_fleet();
+	add_health("r", 1, true);
+	start("r");
+	run_until("r", ROLLOUT_WAVE, true, NULL);
+	for (size_t i = 0; i < n_agents; i++)
+		agents[i].lies = true;
+	OK(store_rollout_abort(st, "r", now, &err));
+	for (int i = 0; i < 60; i++)
+		fleet_step(true);
+	assert_int_equal(rollout_now("r").state, ROLLOUT_ROLLING_BACK);
+	assert_non_null(strstr(rollout_now("r").waiting, "reported done, but runs " NEW_RELEASE));
+	for (size_t i = 0; i < n_agents; i++)
+		agents[i].lies = false;
+	OK(store_rollout_resume(st, "r", now, &err));
+	run_until("r", ROLLOUT_ABORTED, true, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -351,6 +426,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_pause_resume_abort, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_soak_begins_anew, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_vanished_host, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_done_is_held_against_the_report, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_back_is_held_against_the_report, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
