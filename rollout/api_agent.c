@@ -102,7 +102,7 @@ int api_recording(struct api_call *c, struct err *e)
 
 	if (form_check(&form_name, c->part[0], e) < 0)
 		return err_context(e, "the rollout in the path");
-	if (num_u64(c->part[1], 1, INT64_MAX, &epoch, e) < 0) {
+	if (num_u64(c->part[1], 1, MESSAGE_EPOCH_MAX, &epoch, e) < 0) {
 		err_context(e, "the epoch in the path");
 		return -EINVAL;
 	}

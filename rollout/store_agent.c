@@ -11,6 +11,9 @@
 
 /* An agent that knows a newer order than the database: the database was put back from a copy. */
 #define RESTORED "the host has seen a newer order: was the database put back from an older copy?"
+/* So many orders an older copy may lack. What is further ahead nobody granted; each of its steps would be one taken
+ * from all that there are. */
+#define EPOCH_AHEAD_MAX 1000000u
 
 /* What one report changes. */
 struct news {
@@ -199,6 +202,12 @@ int store_poll(struct store *s, const char *host, const struct host_report *repo
 	struct news news = {0};
 	int r = believed(s, host, &h, e);
 
+	if (r == 0 && report->epoch > h->pub.epoch + EPOCH_AHEAD_MAX)
+		r = err_set(
+		    e, EINVAL,
+		    "%s reports order %llu, and the newest that was granted to it is %llu: its agent's state is "
+		    "not of this controller; remove that, and enrol it with a new token",
+		    host, (unsigned long long)report->epoch, (unsigned long long)h->pub.epoch);
 	if (r == 0)
 		r = what_is_new(s, h, report, &news, e);
 	if (r < 0)

@@ -89,7 +89,7 @@ static int member_row(void *target, const struct db_row *r, struct err *e)
 		x = db_copy(r, 1, h->cluster, sizeof(h->cluster), e);
 	if (x == 0)
 		x = role_parse(db_text(r, 2, NULL), &h->role, e);
-	if (x == 0 && db_int(r, 14) > 0)
+	if (x == 0 && db_int(r, 14) != 0)
 		x = add_order(l, h, r, e);
 	return x < 0 ? x : add_memory(l, h, e);
 }
@@ -189,6 +189,8 @@ static int grant(struct store *s, const struct store_view *v, const struct decid
 	char text[64];
 	int r = 0;
 
+	if (m->pub.epoch >= MESSAGE_EPOCH_MAX)
+		return err_set(e, ERANGE, "%s has used up all numbers of orders; retire it", h->name);
 	*ret = (struct store_order){.order = o->order, .granted_unix_s = now};
 	ret->order.epoch = m->pub.epoch + 1;
 	memcpy(ret->host, h->name, sizeof(ret->host));
@@ -242,28 +244,74 @@ static int write_state(struct store *s, const struct store_view *v, const struct
 	return r;
 }
 
-int store_view_apply(struct store *s, const struct store_view *v, const struct decision *d, uint64_t now,
-		     bool *ret_changed, struct err *e)
+/* What is wrong with one host alone: the others must not wait for it. */
+static bool only_this_host(int r)
+{
+	return r == -EEXIST || r == -ERANGE;
+}
+
+/* One try at everything that is not skipped. ret_failed: the order that it failed at; d->n_orders for none of them. */
+static int write_all(struct store *s, const struct store_view *v, const struct decision *d, const bool *skip,
+		     struct store_order *granted, uint32_t *ret_failed, uint64_t now, struct err *e)
+{
+	int r = db_begin(s->db, true, e);
+
+	*ret_failed = d->n_orders;
+	if (r < 0)
+		return r;
+	r = write_state(s, v, d, now, e);
+	for (uint32_t i = 0; r == 0 && i < d->n_orders; i++) {
+		if (skip[i])
+			continue;
+		r = grant(s, v, &d->order[i], &granted[i], now, e);
+		if (r < 0)
+			*ret_failed = i;
+	}
+	return store_end(s, r, e);
+}
+
+/* Whoever cannot be ordered anything is skipped, and the rollout says so in d->waiting. */
+static int write_what_can_be(struct store *s, const struct store_view *v, struct decision *d, bool *skip,
+			     struct store_order *granted, bool *ret_changed, uint64_t now, struct err *e)
 {
 	const struct store_rollout *x = &v->rollout;
-	bool moved = d->state != x->state || d->wave != x->wave || strcmp(d->waiting, x->waiting) != 0;
+	uint32_t left = d->n_orders;
 
-	*ret_changed = false;
-	if (!moved && d->n_orders == 0)
-		return 0;
-	struct store_order *granted = calloc(d->n_orders ? d->n_orders : 1, sizeof(*granted));
-	if (!granted)
-		return err_sys(e, ENOMEM, "granting %u orders", d->n_orders);
-	int r = db_begin(s->db, true, e);
-	if (r == 0) {
-		r = write_state(s, v, d, now, e);
-		for (uint32_t i = 0; r == 0 && i < d->n_orders; i++)
-			r = grant(s, v, &d->order[i], &granted[i], now, e);
-		r = store_end(s, r, e);
+	for (;;) {
+		struct err why = {0};
+		uint32_t failed;
+		bool moved = d->state != x->state || d->wave != x->wave || strcmp(d->waiting, x->waiting) != 0;
+
+		*ret_changed = moved || left > 0;
+		if (!*ret_changed)
+			return 0;
+		int r = write_all(s, v, d, skip, granted, &failed, now, &why);
+		if (r == 0 || failed == d->n_orders || !only_this_host(r)) {
+			*e = r < 0 ? why : *e;
+			return r;
+		}
+		skip[failed] = true;
+		left--;
+		snprintf(d->waiting, sizeof(d->waiting), "%s gets no order (%.120s): see to it, or retire it",
+			 v->view.host[d->order[failed].host].name, why.text);
 	}
-	for (uint32_t i = 0; r == 0 && i < d->n_orders; i++) {
-		struct store_mem *m = store_find(s, granted[i].host);
+}
 
+int store_view_apply(struct store *s, const struct store_view *v, struct decision *d, uint64_t now, bool *ret_changed,
+		     struct err *e)
+{
+	size_t n = d->n_orders ? d->n_orders : 1;
+	struct store_order *granted = calloc(n, sizeof(*granted));
+	bool *skip = calloc(n, sizeof(*skip));
+	bool changed = false;
+	int r = granted && skip ? write_what_can_be(s, v, d, skip, granted, &changed, now, e)
+				: err_sys(e, ENOMEM, "granting %u orders", d->n_orders);
+
+	for (uint32_t i = 0; r == 0 && i < d->n_orders; i++) {
+		struct store_mem *m = skip[i] ? NULL : store_find(s, granted[i].host);
+
+		if (!m)
+			continue;
 		m->out = true;
 		m->order = granted[i];
 		m->pub.epoch = granted[i].order.epoch;
@@ -271,8 +319,9 @@ int store_view_apply(struct store *s, const struct store_view *v, const struct d
 	if (r == 0 && rollout_state_final(d->state))
 		s->running[0] = 0;
 	free(granted);
-	*ret_changed = r == 0;
-	return r < 0 ? err_context(e, "rollout %s: nothing was granted or changed", x->name) : 0;
+	free(skip);
+	*ret_changed = r == 0 && changed;
+	return r < 0 ? err_context(e, "rollout %s: nothing was granted or changed", v->rollout.name) : 0;
 }
 
 int store_verdict_set(struct store *s, const char *rollout, const struct store_verdict *v, uint64_t now, struct err *e)

@@ -18,9 +18,10 @@ int must_check store_view_load(struct store *s, uint64_t now, struct store_view 
 void store_view_free(struct store_view *v);
 
 /* Writes the decision: the state, the orders with the next epoch of each host, and what they replace, in one
- * transaction; an order that would take a cluster over its budget, or a second one to a host, fails it all. Nothing is
- * written when nothing is new. */
-int must_check store_view_apply(struct store *s, const struct store_view *v, const struct decision *d, uint64_t now,
+ * transaction; an order that would take a cluster over its budget fails it all. A host that cannot be ordered anything
+ * (an order is out to it already, or it has no next epoch) is skipped, and d->waiting names it. Nothing is written when
+ * nothing is new. */
+int must_check store_view_apply(struct store *s, const struct store_view *v, struct decision *d, uint64_t now,
 				bool *ret_changed, struct err *e);
 
 /* The verdict as it is kept; json and text may be empty, where nothing could be compared. */

@@ -103,7 +103,7 @@ static const struct member version_list[] = {
 
 static const struct member report_list[] = {
     WORD_OF(host_report, "state", state, state_words),
-    NUMBER_OF(host_report, "epoch", epoch, 0, INT64_MAX),
+    NUMBER_OF(host_report, "epoch", epoch, 0, MESSAGE_EPOCH_MAX),
     WORD_OF(host_report, "outcome", outcome, outcome_words),
     TEXT_OF(host_report, "reason", reason, form_text),
     TEXT_OR_NONE_OF(host_report, "rollout", rollout, form_name),
@@ -135,7 +135,7 @@ static const struct member with_order_list[] = {
 };
 
 static const struct member order_list[] = {
-    NUMBER_OF(order, "epoch", epoch, 1, INT64_MAX),
+    NUMBER_OF(order, "epoch", epoch, 1, MESSAGE_EPOCH_MAX),
     TEXT_OF(order, "rollout", rollout, form_name),
     WORD_OF(order, "verb", verb, verb_words),
     END_OF_LIST,

@@ -15,6 +15,8 @@
 #define MESSAGE_BYTES_MAX (96u << 10) /* one report or reply, as JSON */
 #define MESSAGE_TEXT_MAX  256
 #define MESSAGE_WAIT_MAX  86400 /* seconds between polls */
+/* The last epoch that there is: exact in every reader of JSON, and one more is still a number everywhere. */
+#define MESSAGE_EPOCH_MAX ((UINT64_C(1) << 53) - 1)
 
 /* A host's state; the words of DESIGN.md, stored and sent as words. */
 enum host_state {
@@ -64,7 +66,7 @@ int must_check arm_parse(const char *word, enum arm *ret, struct err *e);
 
 /* One order to one host. Granted in one transaction with its lease; epoch rises for ever on each host (fencing). */
 struct order {
-	uint64_t epoch; /* from 1 */
+	uint64_t epoch; /* from 1 to MESSAGE_EPOCH_MAX */
 	char rollout[DIRECTIVE_NAME_MAX];
 	enum verb verb;
 	/* of VERB_MEASURE; with other verbs they are not sent, and 0 where they arrive */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "lib/base/fs.h"
+#include "rollout/db.h"
 #include "rollout/store_view.h"
 #include "store_fleet.h"
 
@@ -370,6 +371,59 @@ static void test_epochs_survive_an_older_database(void **state)
 	assert_int_equal(h.epoch, 42);
 }
 
+/* A number that no controller gave: it must not become the host's, nor stop what others wait for. */
+static void test_epochs_that_nobody_granted(void **state)
+{
+	(void)state;
+	struct agent *a = first_ordered();
+	struct poll_reply reply;
+	struct store_host h;
+	bool ended, changed;
+
+	a->r.epoch = 1000002; /* one was granted */
+	REFUSED(EINVAL, "reports order 1000002, and the newest that was granted to it is 1",
+		store_poll(st, a->name, &a->r, now, &reply, &ended, &err));
+	a->r.epoch = INT64_MAX;
+	REFUSED(EINVAL, "is not of this controller", store_poll(st, a->name, &a->r, now, &reply, &ended, &err));
+	OK(store_host_get(st, a->name, &h, &err));
+	assert_int_equal(h.epoch, 1);
+	a->r.epoch = 1000001;
+	OK(store_poll(st, a->name, &a->r, now, &reply, &ended, &err));
+	OK(tick(st, now, &changed, &err));
+	OK(store_host_get(st, a->name, &h, &err));
+	assert_int_equal(h.epoch, 1000002);
+}
+
+/* All numbers are used up: this host is left out, and the others go on. */
+static void test_the_last_epoch(void **state)
+{
+	(void)state;
+	struct store_view v;
+	struct decide_order orders[2] = {{.order.verb = VERB_STAGE}, {.host = 1, .order.verb = VERB_STAGE}};
+	struct decision d = {.state = ROLLOUT_CANARY, .order = orders, .n_orders = 2};
+	struct poll_reply reply;
+	struct db *db;
+	bool changed;
+
+	add_fleet();
+	add_rollout("r", 1, FACTOR_KERNEL);
+	OK(store_rollout_start(st, "r", now, &err));
+	store_close(&st);
+	OK(db_open(in_dir("kpcp.db"), &db, &err));
+	OK(DB_RUN(db, NULL, &err, "UPDATE hosts SET epoch = $1 WHERE name = 'a0'", DB_I(MESSAGE_EPOCH_MAX)));
+	db_close(&db);
+	reopen();
+	assert_int_equal(store_view_load(st, now, &v, &err), 1);
+	OK(store_view_apply(st, &v, &d, now, &changed, &err));
+	OK(store_reply(st, "a0", &reply, &err));
+	assert_false(reply.has_order);
+	OK(store_reply(st, "a1", &reply, &err));
+	assert_true(reply.has_order);
+	poll_reply_free(&reply);
+	assert_non_null(strstr(rollout_now("r").waiting, "a0 gets no order (a0 has used up all numbers of orders"));
+	store_view_free(&v);
+}
+
 /* Whatever was decided: the transaction that grants counts again, and the table refuses a second order. */
 static void test_no_double_grant_and_no_overdraft(void **state)
 {
@@ -392,12 +446,17 @@ static void test_no_double_grant_and_no_overdraft(void **state)
 		store_view_apply(st, &v, &d, now, &changed, &err));
 	OK(store_reply(st, "a0", &reply, &err));
 	assert_false(reply.has_order); /* all or nothing */
+	/* Who cannot be ordered anything keeps nobody else from it. */
 	orders[1].host = 0;
 	d.n_orders = 2;
-	REFUSED(EEXIST, "nothing was granted", store_view_apply(st, &v, &d, now, &changed, &err));
-	d.n_orders = 1;
 	OK(store_view_apply(st, &v, &d, now, &changed, &err));
-	REFUSED(EEXIST, "nothing was granted", store_view_apply(st, &v, &d, now, &changed, &err));
+	assert_true(changed);
+	assert_non_null(strstr(rollout_now("r").waiting, "a0 gets no order ("));
+	d.n_orders = 1;
+	d.waiting[0] = 0;
+	snprintf(v.rollout.waiting, sizeof(v.rollout.waiting), "%s", rollout_now("r").waiting);
+	OK(store_view_apply(st, &v, &d, now, &changed, &err));
+	assert_false(changed); /* as before, told once */
 	reopen();
 	OK(store_reply(st, "a0", &reply, &err));
 	assert_true(reply.has_order && reply.order.epoch == 1);
@@ -507,6 +566,8 @@ int main(void)
 	    T(test_the_same_order_until_its_end),
 	    T(test_measurement_needs_its_recording),
 	    T(test_epochs_survive_an_older_database),
+	    T(test_epochs_that_nobody_granted),
+	    T(test_the_last_epoch),
 	    T(test_no_double_grant_and_no_overdraft),
 	    T(test_strangers),
 	    T(test_heartbeats_are_gathered),

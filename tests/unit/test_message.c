@@ -21,7 +21,7 @@
 static struct host_report a_report(void)
 {
 	return (struct host_report){.state = HOST_SOAK,
-				    .epoch = INT64_MAX,
+				    .epoch = MESSAGE_EPOCH_MAX,
 				    .outcome = OUTCOME_DONE,
 				    .reason = "healthy for 30 s \xe2\x80\x93 \"all\" is well",
 				    .rollout = "pcp-6.1",
@@ -285,7 +285,7 @@ static void test_report(void **state)
 	assert_int_equal(message_report_write(&r, &b, &e), 0);
 	assert_int_equal(message_report_read(b.data, b.len, &got, &e), 0);
 	assert_int_equal(got.state, HOST_SOAK);
-	assert_true(got.epoch == INT64_MAX);
+	assert_true(got.epoch == MESSAGE_EPOCH_MAX);
 	assert_int_equal(got.outcome, OUTCOME_DONE);
 	assert_string_equal(got.reason, r.reason);
 	assert_string_equal(got.rollout, r.rollout);
@@ -372,6 +372,10 @@ static void test_hostile_reports(void **state)
 	free(text);
 	json_object_set_new(j, "epoch", json_integer(-1));
 	refuses_json(k, j, "\"epoch\": -1 is out of range");
+	json_object_set_new(j, "epoch", json_integer(INT64_MAX));
+	refuses_json(k, j, "\"epoch\": 9223372036854775807 is out of range");
+	json_object_set_new(j, "epoch", json_integer(MESSAGE_EPOCH_MAX + 1));
+	refuses_json(k, j, "is out of range");
 	json_object_set_new(j, "epoch", json_integer(0));
 	json_object_set_new(j, "attempts", json_integer((json_int_t)UINT32_MAX + 1));
 	refuses_json(k, j, "\"attempts\"");
