@@ -58,6 +58,9 @@ struct api {
 	struct quiet refusals, failures;
 };
 
+/* Whether the files that the API works with are there and fit together; to be asked before anybody is answered. */
+int must_check api_check(const struct api_config *c, struct err *e);
+
 /* As struct http_service (http.h) has them. */
 bool api_admit(struct api *a, const struct http_request *q, size_t *ret_max, struct http_reply *ret);
 void api_answer(struct api *a, const struct http_request *q, struct http_reply *ret);

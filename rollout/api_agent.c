@@ -33,10 +33,16 @@ static int issue(struct api_call *c, const struct enrolment *x, const char *clus
 {
 	struct trust_subject subject = {.role = TRUST_HOST};
 	const struct api_config *conf = &c->api->config;
+	struct err ours;
 
 	memcpy(subject.name, x->host, strlen(x->host) + 1);
 	memcpy(subject.cluster, cluster, strlen(cluster) + 1);
-	return trust_issue(conf->ca_key, conf->ca, x->csr, strlen(x->csr), &subject, NULL, conf->days, cert, e);
+	int r = trust_issue(conf->ca_key, conf->ca, x->csr, strlen(x->csr), &subject, NULL, conf->days, cert, e);
+
+	/* A host throws its token away when it is refused: never for what is wrong here. */
+	if (r == -EINVAL && api_check(conf, &ours) == 0)
+		return r;
+	return api_ours(r, e);
 }
 
 int api_enrol(struct api_call *c, struct err *e)

@@ -36,6 +36,9 @@ int must_check api_retire(struct api_call *c, struct err *e);
 int must_check api_history(struct api_call *c, struct err *e);
 int must_check api_token(struct api_call *c, struct err *e);
 
+/* r, a failure, came of the controller's own files and not of what was asked: whatever its errno says, it is -EIO. */
+int api_ours(int r, struct err *e);
+
 /* Makes the reply of object, which is taken; NULL stands for memory that ran out. */
 int must_check api_json(struct api_call *c, unsigned status, json_t *object, struct err *e);
 

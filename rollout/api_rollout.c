@@ -50,6 +50,16 @@ static int read_submission(struct api_call *c, json_t **ret, const char **direct
 	return 0;
 }
 
+static int check_signature(struct api_call *c, const char *text, size_t len, const char *signature, struct err *e)
+{
+	int r = trust_verify(c->api->config.approver, text, len, signature, e);
+
+	if (r != -EBADMSG)
+		return api_ours(r, e);
+	e->code = EINVAL;
+	return -EINVAL;
+}
+
 int api_rollout_add(struct api_call *c, struct err *e)
 {
 	_cleanup_(free_json) json_t *o = NULL;
@@ -59,7 +69,7 @@ int api_rollout_add(struct api_call *c, struct err *e)
 	int r = read_submission(c, &o, &text, &len, &signature, e);
 
 	if (r == 0)
-		r = trust_verify(c->api->config.approver, text, len, signature, e);
+		r = check_signature(c, text, len, signature, e);
 	if (r < 0)
 		return r;
 	/* Parsed only now: what nobody signed is not worth a look. */

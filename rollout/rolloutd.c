@@ -136,7 +136,9 @@ static int serve(struct rolloutd *d, struct err *e)
 	    .store = d->store,
 	    .log = log_line,
 	};
-	r = open_http(d, e);
+	r = api_check(&d->api.config, e);
+	if (r == 0)
+		r = open_http(d, e);
 	if (r < 0)
 		return r;
 	snprintf(text, sizeof(text), "listening on %s port %u", d->conf.address, http_port(d->http));

@@ -127,7 +127,8 @@ static int path_of(const struct store *s, const char *rollout, const char *host,
 	return len < PATH_MAX ? 0 : err_set(e, ENAMETOOLONG, "%.80s...: the path is too long", ret);
 }
 
-static int write_file(const struct store *s, const struct store_mem *h, const void *data, size_t len, struct err *e)
+static int write_in_folder(const struct store *s, const struct store_mem *h, const void *data, size_t len,
+			   struct err *e)
 {
 	const struct order *o = &h->order.order;
 	_cleanup_(fs_close) int all = -1;
@@ -147,6 +148,18 @@ static int write_file(const struct store *s, const struct store_mem *h, const vo
 		return err_sys(e, errno, "syncing %s", above);
 	*name = '/';
 	return fs_write_atomic(path, data, len, 0640, e);
+}
+
+/* What is wrong with the store's own folder is wrong with no recording, whatever its errno says to others. */
+static int write_file(const struct store *s, const struct store_mem *h, const void *data, size_t len, struct err *e)
+{
+	int r = write_in_folder(s, h, data, len, e);
+
+	if (r < 0 && r != -ENOSPC) {
+		e->code = EIO;
+		r = -EIO;
+	}
+	return r < 0 ? err_context(e, "the recording could not be kept") : 0;
 }
 
 static int write_row(struct store *s, const struct store_mem *h, const char *boot_id, const char *sha256,

@@ -168,3 +168,43 @@ for i in range(30):
     [ "$(ask hosts --json | grep -o '"name"' | wc -l)" -eq 1 ]
     kill -0 "$SERVER"
 }
+
+# starts_not WORD...: the controller ends at once, and says so
+starts_not() {
+    run --separate-stderr timeout 20 "$ROLLOUTD" --config keys/rolloutd.conf
+    [ "$status" -eq 1 ] || { echo "status $status: $stderr"; return 1; }
+    local word
+    for word; do [[ $stderr == *"$word"* ]] || { echo "without $word: $stderr"; return 1; }; done
+}
+
+@test "what is wrong with the controller's own keys ends it at the start" {
+    stop_server
+    SERVER=
+    mv keys/ca.key hidden
+    starts_not "hosts could not be enrolled" ca.key
+    cp keys/operator.key keys/ca.key
+    starts_not "hosts could not be enrolled" "do not belong together"
+    mv hidden keys/ca.key
+    echo x >keys/approver.pub
+    starts_not "no plan could be approved" approver.pub
+    rm keys/approver.pub
+    starts_not "no plan could be approved" approver.pub
+}
+
+@test "a key that is lost while it runs is no refusal of a host" {
+    local token
+    token=$(ask token h1 --cluster big)
+    openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout k -subj /CN=h1 2>/dev/null |
+        python3 -c 'import json, sys; print(json.dumps({"token": sys.argv[1], "version": 1, "host": "h1", "csr": sys.stdin.read()}))' \
+            "$token" >enrol
+    mv keys/ca.key hidden
+    [ "$(as nobody POST /v1/enrol -d @enrol)" = 503 ]
+    echo x >keys/ca.key
+    [ "$(as nobody POST /v1/enrol -d @enrol)" = 503 ]
+    mv keys/approver.pub hidden.pub
+    [ "$(as operator POST /v1/rollouts -d '{"directive":"[rollout]","signature":"AAAA"}')" = 503 ]
+    mv hidden.pub keys/approver.pub
+    [ "$(as operator POST /v1/rollouts -d '{"directive":"[rollout]","signature":"AAAA"}')" = 400 ]
+    mv hidden keys/ca.key
+    [ "$(as nobody POST /v1/enrol -d @enrol)" = 200 ]
+}

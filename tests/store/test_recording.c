@@ -229,6 +229,22 @@ static void test_not_recordings(void **state)
 	assert_int_equal(counted(), before);
 }
 
+/* What is wrong here is wrong with no recording: none of these may read as a refusal. */
+static void test_a_folder_that_is_lost(void **state)
+{
+	(void)state;
+	struct agent *a = measuring(FACTOR_KERNEL, ARM_OLD, true);
+
+	up(a);
+	remove_all(in_dir("recordings"));
+	REFUSED(EIO, "the recording could not be kept: ", send(a));
+	OK(fs_write_atomic(in_dir("recordings"), "", 0, 0600, &err));
+	REFUSED(EIO, "the recording could not be kept: ", send(a));
+	unlink(in_dir("recordings"));
+	assert_int_equal(mkdir(in_dir("recordings"), 0750), 0);
+	OK(send(a));
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -242,6 +258,7 @@ int main(void)
 	    T(test_presets),
 	    T(test_the_same_bytes_count_once),
 	    T(test_not_recordings),
+	    T(test_a_folder_that_is_lost),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
