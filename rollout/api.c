@@ -194,6 +194,12 @@ static int check_host(struct api_call *c, struct err *e)
 	if (h.retired)
 		return err_set(e, EACCES, "the host %s was retired; to take it back, enrol it with a new token",
 			       who->name);
+	/* Whoever has an older one may have stolen it: its enrolment anew may have been for that. */
+	if (h.fingerprint[0] && strcmp(h.fingerprint, c->q->fingerprint) != 0)
+		return err_set(e, EACCES,
+			       "%s was enrolled anew since this certificate was made; take the newer one, or enrol it "
+			       "again with a token of 'kpcp token'",
+			       who->name);
 	if (strcmp(h.cluster, who->cluster) != 0)
 		return err_set(e, EACCES,
 			       "the certificate puts %s into cluster %s, but it was enrolled into %s since; take that "

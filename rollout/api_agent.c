@@ -48,7 +48,7 @@ static int issue(struct api_call *c, const struct enrolment *x, const char *clus
 int api_enrol(struct api_call *c, struct err *e)
 {
 	struct enrolment x;
-	char cluster[DIRECTIVE_NAME_MAX] = "", text[256];
+	char cluster[DIRECTIVE_NAME_MAX] = "", text[256], fingerprint[65];
 	_cleanup_(buf_free) struct buf cert = BUF_INIT(TRUST_PEM_MAX);
 
 	if (!rate_take(&c->api->enrolments, c->q->peer, c->now))
@@ -59,7 +59,9 @@ int api_enrol(struct api_call *c, struct err *e)
 	if (r == 0) {
 		r = issue(c, &x, cluster, &cert, e);
 		if (r == 0)
-			r = store_enrol_finish(c->api->store, &x, cert.data, cert.len, c->now, e);
+			r = api_ours(http_tls_fingerprint(cert.data, cert.len, fingerprint, e), e);
+		if (r == 0)
+			r = store_enrol_finish(c->api->store, &x, cert.data, cert.len, fingerprint, c->now, e);
 		if (r == 0) {
 			snprintf(text, sizeof(text), "enrolled %s into cluster %s, from %s", x.host, cluster,
 				 c->q->peer);

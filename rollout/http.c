@@ -58,6 +58,7 @@ struct conn {
 	struct http_head head;
 	char peer[INET6_ADDRSTRLEN + 18]; /* with an interface's name */
 	struct trust_subject who;
+	char fingerprint[65];
 	time_t not_after;
 	size_t reserved; /* of the server's bodies */
 };
@@ -233,6 +234,7 @@ static struct http_request request_of(const struct conn *c)
 	    .query = c->head.query,
 	    .peer = c->peer,
 	    .who = &c->who,
+	    .fingerprint = c->fingerprint,
 	    .body_len = (size_t)c->head.body_len,
 	};
 }
@@ -363,7 +365,7 @@ static void on_written(struct bufferevent *bev, void *arg)
 static void identify(struct conn *c)
 {
 	c->state = HEAD;
-	if (!http_tls_peer(bufferevent_openssl_get_ssl(c->bev), &c->who, &c->not_after))
+	if (!http_tls_peer(bufferevent_openssl_get_ssl(c->bev), &c->who, c->fingerprint, &c->not_after))
 		return;
 	TAILQ_REMOVE(list_of(c), c, next);
 	c->known = true;

@@ -20,6 +20,7 @@ struct http_request {
 	const char *query;               /* "" without */
 	const char *peer;                /* the client's numeric address */
 	const struct trust_subject *who; /* of its verified certificate; TRUST_NOBODY without one */
+	const char *fingerprint;         /* of that certificate, SHA-256; "" without one */
 	const char *body;                /* body_len bytes and a 0 after them; NULL in admit() */
 	size_t body_len;                 /* in admit(): as announced */
 };

@@ -60,7 +60,15 @@ int http_tls_open(const char *ca, const char *cert, const char *key, struct ssl_
 	return 0;
 }
 
-bool http_tls_peer(struct ssl_st *ssl, struct trust_subject *ret, time_t *ret_not_after)
+/* "" where there is no memory for it: that is nobody's. */
+static void fingerprint(const unsigned char *der, int len, char ret[65])
+{
+	ret[0] = 0;
+	if (len > 0)
+		trust_sha256(der, (size_t)len, ret);
+}
+
+bool http_tls_peer(struct ssl_st *ssl, struct trust_subject *ret, char ret_fingerprint[65], time_t *ret_not_after)
 {
 	X509 *cert = SSL_get0_peer_certificate(ssl);
 	struct trust_subject who;
@@ -72,6 +80,8 @@ bool http_tls_peer(struct ssl_st *ssl, struct trust_subject *ret, time_t *ret_no
 		return false;
 	int len = i2d_X509(cert, &der);
 	bool ours = len > 0 && trust_subject_of(der, (size_t)len, &who, &e) == 0 && who.role != TRUST_NOBODY;
+	if (ours)
+		fingerprint(der, len, ret_fingerprint);
 	OPENSSL_free(der);
 	ERR_clear_error();
 	if (!ours)
@@ -84,6 +94,28 @@ bool http_tls_peer(struct ssl_st *ssl, struct trust_subject *ret, time_t *ret_no
 static void free_bio(BIO **b)
 {
 	BIO_free(*b);
+}
+
+static void free_cert(X509 **c)
+{
+	X509_free(*c);
+}
+
+int http_tls_fingerprint(const char *pem, size_t len, char ret[65], struct err *e)
+{
+	_cleanup_(free_bio) BIO *in = len <= TRUST_PEM_MAX ? BIO_new_mem_buf(pem, (int)len) : NULL;
+	_cleanup_(free_cert) X509 *cert = in ? PEM_read_bio_X509(in, NULL, no_password, NULL) : NULL;
+	unsigned char *der = NULL;
+	char hex[65];
+
+	int n = cert ? i2d_X509(cert, &der) : -1;
+	fingerprint(der, n, hex);
+	OPENSSL_free(der);
+	ERR_clear_error();
+	if (!hex[0])
+		return err_set(e, EIO, "the certificate that was made cannot be read back");
+	memcpy(ret, hex, sizeof(hex));
+	return 0;
 }
 
 static void free_request(X509_REQ **r)

@@ -124,6 +124,8 @@ static int host_row(void *target, const struct db_row *r, struct err *e)
 		x = db_copy(r, 1, h.cluster, sizeof(h.cluster), e);
 	if (x == 0)
 		x = db_copy(r, 5, h.rollout, sizeof(h.rollout), e);
+	if (x == 0)
+		x = db_copy(r, 8, h.fingerprint, sizeof(h.fingerprint), e);
 	/* A report that another version of this program wrote is as good as none: the next poll brings one. */
 	h.reported = len > 0 && message_report_read(report, len, &h.report, &ignored) == 0;
 	return x < 0 ? x : store_mem_add(s, &h, e);
@@ -154,8 +156,9 @@ static int running_row(void *target, const struct db_row *r, struct err *e)
 
 static int load(struct store *s, struct err *e)
 {
-	int r = DB_QUERY(s->db, host_row, s, NULL, e,
-			 "SELECT name, cluster, enrolled, retired, epoch, rollout, seen, report FROM hosts");
+	int r =
+	    DB_QUERY(s->db, host_row, s, NULL, e,
+		     "SELECT name, cluster, enrolled, retired, epoch, rollout, seen, report, fingerprint FROM hosts");
 
 	if (r == 0)
 		r = DB_QUERY(s->db, out_row, s, NULL, e, "SELECT " STORE_ORDER_COLUMNS " FROM orders WHERE ended = 0");

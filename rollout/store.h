@@ -58,10 +58,10 @@ int must_check store_token_make(struct store *s, const char *host, const char *c
  */
 int must_check store_enrol_begin(struct store *s, const struct enrolment *x, uint64_t now, char *ret_cluster,
 				 struct buf *ret_cert, struct err *e);
-/* Uses the token up, makes (or renews) the host and keeps the certificate, in one transaction. To be called before the
- * certificate is sent. Same errors. */
+/* Uses the token up, makes (or renews) the host and keeps the certificate and its fingerprint (64 hexadecimal digits),
+ * in one transaction. To be called before the certificate is sent. Same errors. */
 int must_check store_enrol_finish(struct store *s, const struct enrolment *x, const char *cert, size_t len,
-				  uint64_t now, struct err *e);
+				  const char *fingerprint, uint64_t now, struct err *e);
 
 /* ---- hosts ---- */
 
@@ -72,6 +72,7 @@ struct store_host {
 	struct host_report report; /* the last one */
 	uint64_t seen_unix_s;      /* of the last poll; meaningful when reported */
 	uint64_t enrolled_unix_s;
+	char fingerprint[65]; /* of the certificate of its newest enrolment; "": enrolled before that was kept */
 	bool retired;
 	uint64_t epoch;                   /* of the newest order granted to it; 0: none */
 	char rollout[DIRECTIVE_NAME_MAX]; /* the newest one that it is or was a member of; "" for none */

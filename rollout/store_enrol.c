@@ -125,7 +125,7 @@ int store_enrol_begin(struct store *s, const struct enrolment *x, uint64_t now, 
 
 /* A host that is enrolled anew keeps its epoch: an order from before must never look new to it. */
 static int write_host(struct store *s, const struct token *t, const struct enrolment *x, const char *cert, size_t len,
-		      uint64_t now, struct err *e)
+		      const char *fingerprint, uint64_t now, struct err *e)
 {
 	char hash[65], request[65];
 
@@ -135,16 +135,17 @@ static int write_host(struct store *s, const struct token *t, const struct enrol
 		       "UPDATE tokens SET used = $2, request = $3, certificate = $4 WHERE hash = $1 AND used = 0",
 		       DB_T(hash), DB_I(now), DB_T(request), ((struct db_value){DB_TEXT, 0, cert, len}));
 	if (r == 0)
-		r = DB_RUN(s->db, NULL, e,
-			   "INSERT INTO hosts (name, cluster, enrolled, retired, epoch, rollout, seen, report) VALUES "
-			   "($1, $2, $3, 0, 0, '', 0, '') "
-			   "ON CONFLICT (name) DO UPDATE SET cluster = $2, enrolled = $3, retired = 0",
-			   DB_T(t->host), DB_T(t->cluster), DB_I(now));
+		r = DB_RUN(
+		    s->db, NULL, e,
+		    "INSERT INTO hosts (name, cluster, enrolled, retired, epoch, rollout, seen, report, "
+		    "fingerprint) VALUES ($1, $2, $3, 0, 0, '', 0, '', $4) "
+		    "ON CONFLICT (name) DO UPDATE SET cluster = $2, enrolled = $3, retired = 0, fingerprint = $4",
+		    DB_T(t->host), DB_T(t->cluster), DB_I(now), DB_T(fingerprint));
 	return r < 0 ? r : store_say(s, "", t->host, now, e, "enrolled into %s", t->cluster);
 }
 
-int store_enrol_finish(struct store *s, const struct enrolment *x, const char *cert, size_t len, uint64_t now,
-		       struct err *e)
+int store_enrol_finish(struct store *s, const struct enrolment *x, const char *cert, size_t len,
+		       const char *fingerprint, uint64_t now, struct err *e)
 {
 	struct token t;
 	int r = look_up(s, x, now, &t, NULL, e);
@@ -158,16 +159,18 @@ int store_enrol_finish(struct store *s, const struct enrolment *x, const char *c
 		return r;
 	if ((r = db_begin(s->db, true, e)) < 0)
 		return r;
-	r = store_end(s, write_host(s, &t, x, cert, len, now, e), e);
+	r = store_end(s, write_host(s, &t, x, cert, len, fingerprint, now, e), e);
 	if (r < 0)
 		return err_context(e, "enrolling %s", t.host);
 	if (h) {
 		memcpy(h->pub.cluster, t.cluster, sizeof(h->pub.cluster));
+		snprintf(h->pub.fingerprint, sizeof(h->pub.fingerprint), "%s", fingerprint);
 		h->pub.enrolled_unix_s = now;
 		h->pub.retired = false;
 		return 0;
 	}
 	struct store_host fresh = {.enrolled_unix_s = now};
+	snprintf(fresh.fingerprint, sizeof(fresh.fingerprint), "%s", fingerprint);
 	memcpy(fresh.name, t.host, sizeof(fresh.name));
 	memcpy(fresh.cluster, t.cluster, sizeof(fresh.cluster));
 	return store_mem_add(s, &fresh, e); /* room was made above */

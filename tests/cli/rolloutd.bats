@@ -208,3 +208,48 @@ starts_not() {
     mv hidden keys/ca.key
     [ "$(as nobody POST /v1/enrol -d @enrol)" = 200 ]
 }
+
+# enrolled NAME FILE: makes FILE.key and FILE.pem by a new token
+enrolled() {
+    local token
+    token=$(ask token "$1" --cluster big)
+    openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "keys/$2.key" -subj "/CN=$1" 2>/dev/null |
+        python3 -c 'import json, sys; print(json.dumps({"token": sys.argv[1], "version": 1, "host": sys.argv[2], "csr": sys.stdin.read()}))' \
+            "$token" "$1" >"$2.enrol"
+    [ "$(as nobody POST /v1/enrol -d "@$2.enrol")" = 200 ]
+    mv body "keys/$2.pem"
+}
+
+# report FILE [MEMBER=VALUE...]
+report() {
+    python3 -c 'import json, sys, uuid
+r = {"version": 1, "state": "IDLE", "epoch": 0, "outcome": "none", "reason": "", "rollout": "", "release": "6.1.0", "build_id": "",
+     "boot_id": str(uuid.uuid4()), "default_entry": "debian", "model": "none", "kexec_booted": False, "pcp_batch_scale_max": 5,
+     "attempts": 0, "uptime_s": 60, "serial": 0, "agent": "0.1.0"}
+r.update(x.split("=") for x in sys.argv[2:])
+json.dump(r, open(sys.argv[1], "w"))' "$@"
+}
+
+@test "a certificate from before the host's newest enrolment is nobody's" {
+    enrolled h1 stolen
+    report now
+    [ "$(as stolen POST /v1/poll -d @now)" = 200 ]
+    ask retire h1
+    [ "$(as stolen POST /v1/poll -d @now)" = 403 ]
+    enrolled h1 newer
+    [ "$(as stolen POST /v1/poll -d @now)" = 403 ]
+    grep -q 'enrolled anew since this certificate was made' body
+    [ "$(as newer POST /v1/poll -d @now)" = 200 ]
+    # A lost answer: the same request gets the same certificate, and that one counts.
+    [ "$(as nobody POST /v1/enrol -d @newer.enrol)" = 200 ]
+    cmp body keys/newer.pem
+    [ "$(as newer POST /v1/poll -d @now)" = 200 ]
+    # A database from before certificates were kept: who is enrolled stays so.
+    stop_server
+    python3 -c "import sqlite3; d = sqlite3.connect('keys/state/kpcp.db'); d.execute(\"UPDATE hosts SET fingerprint = ''\"); d.commit()"
+    sed -i "s/^port = .*/port = $port/" keys/rolloutd.conf
+    "$ROLLOUTD" --config keys/rolloutd.conf 2>log 3>&- &
+    SERVER=$!
+    until_true 20 grep -q 'listening on' log
+    [ "$(as newer POST /v1/poll -d @now)" = 200 ]
+}

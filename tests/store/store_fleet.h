@@ -159,7 +159,7 @@ static inline void enrol(const char *name, const char *cluster)
 	OK(store_token_make(st, name, cluster, 600, now, x.token, &expires, &err));
 	OK(store_enrol_begin(st, &x, now, got, &cert, &err));
 	assert_string_equal(got, cluster);
-	OK(store_enrol_finish(st, &x, "certificate", 11, now, &err));
+	OK(store_enrol_finish(st, &x, "certificate", 11, "", now, &err));
 }
 
 static inline struct agent *add_agent(const char *name, const char *cluster)

@@ -71,31 +71,42 @@ static void test_tokens(void **state)
 	OK(begin(&x, &cert));
 	snprintf(x.host, sizeof(x.host), "h2");
 	REFUSED(EACCES, "for another host than h2", begin(&x, &cert));
-	REFUSED(EACCES, "for another host", store_enrol_finish(st, &x, "cert", 4, now, &err));
+	REFUSED(EACCES, "for another host", store_enrol_finish(st, &x, "cert", 4, "f1", now, &err));
 	snprintf(x.host, sizeof(x.host), "h1");
 	REFUSED(ENOENT, "no host \"h1\"", store_host_get(st, "h1", &h, &err));
-	OK(store_enrol_finish(st, &x, "certificate 1", 13, now, &err));
+	OK(store_enrol_finish(st, &x, "certificate 1", 13, "f1", now, &err));
 	OK(store_host_get(st, "h1", &h, &err));
 	assert_string_equal(h.cluster, "a");
 	assert_false(h.reported);
+	assert_string_equal(h.fingerprint, "f1");
 
 	/* The very same request gets the very same answer, also after a restart, until the token expires. */
 	reopen();
 	assert_int_equal(begin(&x, &cert), 1);
 	assert_string_equal(cert.data, "certificate 1");
+	OK(store_host_get(st, "h1", &h, &err));
+	assert_string_equal(h.fingerprint, "f1");
 	struct enrolment thief = x;
 	snprintf(thief.csr, sizeof(thief.csr), "-----BEGIN another one");
 	now += 5;
 	REFUSED(EACCES, "was used before, 5 s ago, by another request", begin(&thief, &cert));
-	REFUSED(EACCES, "was used before", store_enrol_finish(st, &thief, "cert", 4, now, &err));
+	REFUSED(EACCES, "was used before", store_enrol_finish(st, &thief, "cert", 4, "f1", now, &err));
 
 	/* To the second, on the controller's clock. */
 	now += 595;
 	OK(begin(&other, &cert));
 	now += 1;
 	REFUSED(EACCES, "expired 1 s ago, on the controller's clock", begin(&other, &cert));
-	REFUSED(EACCES, "expired", store_enrol_finish(st, &other, "cert", 4, now, &err));
+	REFUSED(EACCES, "expired", store_enrol_finish(st, &other, "cert", 4, "f1", now, &err));
 	REFUSED(EACCES, "was used before", begin(&x, &cert));
+	/* Enrolled anew: the newer one alone counts, in memory and on disk. */
+	struct enrolment again = token_for("h1");
+	OK(store_enrol_finish(st, &again, "certificate 2", 13, "f2", now, &err));
+	for (int i = 0; i < 2; i++) {
+		OK(store_host_get(st, "h1", &h, &err));
+		assert_string_equal(h.fingerprint, "f2");
+		reopen();
+	}
 	memset(x.token, 'f', 64);
 	REFUSED(EACCES, "was never made here", begin(&x, &cert));
 	assert_string_equal(cert.data, "certificate 1");
