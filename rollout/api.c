@@ -117,24 +117,6 @@ static bool allowed(const struct route *r, const struct http_request *q, struct 
 	return false;
 }
 
-bool api_admit(struct api *a, const struct http_request *q, size_t *ret_max, struct http_reply *ret)
-{
-	char part[2][API_PART_MAX];
-	bool others;
-	const struct route *r = find(q, part, &others);
-
-	if (!r && others)
-		http_reply_line(ret, 405, "%s is not possible with the method %s", q->path, q->method);
-	else if (!r)
-		http_reply_line(ret, 404, "there is no %s here", q->path);
-	else if (allowed(r, q, ret)) {
-		*ret_max = r->body_max;
-		return true;
-	}
-	log_refusal(a, q, ret);
-	return false;
-}
-
 int api_ours(int r, struct err *e)
 {
 	if (r < 0 && e)
@@ -208,6 +190,40 @@ static int check_host(struct api_call *c, struct err *e)
 	return 0;
 }
 
+static void fail(struct api *a, const struct http_request *q, int r, const struct err *e, struct http_reply *ret)
+{
+	http_reply_line(ret, status_of(r), "%s", e->text);
+	if (ret->status == 429 || ret->status == 503)
+		ret->retry_after_s = RETRY_S;
+	log_refusal(a, q, ret);
+}
+
+bool api_admit(struct api *a, const struct http_request *q, size_t *ret_max, struct http_reply *ret)
+{
+	struct api_call c = {.api = a, .q = q, .now = (uint64_t)time(NULL), .ret = ret};
+	struct err e = {0};
+	bool others;
+	const struct route *r = find(q, c.part, &others);
+
+	if (!r && others)
+		http_reply_line(ret, 405, "%s is not possible with the method %s", q->path, q->method);
+	else if (!r)
+		http_reply_line(ret, 404, "there is no %s here", q->path);
+	else if (allowed(r, q, ret)) {
+		/* Large bodies only from hosts that are to send one. */
+		int bad = r->role == TRUST_HOST ? check_host(&c, &e) : 0;
+
+		if (bad == 0 && r->fn == api_recording)
+			bad = api_recording_wanted(&c, &e);
+		*ret_max = r->body_max;
+		if (bad < 0)
+			fail(a, q, bad, &e, ret);
+		return bad == 0;
+	}
+	log_refusal(a, q, ret);
+	return false;
+}
+
 void api_answer(struct api *a, const struct http_request *q, struct http_reply *ret)
 {
 	struct api_call c = {.api = a, .q = q, .now = (uint64_t)time(NULL), .ret = ret};
@@ -225,8 +241,5 @@ void api_answer(struct api *a, const struct http_request *q, struct http_reply *
 		r = api_ours(r, &e);
 	if (r == 0)
 		return;
-	http_reply_line(ret, status_of(r), "%s", e.text);
-	if (ret->status == 429 || ret->status == 503)
-		ret->retry_after_s = RETRY_S;
-	log_refusal(a, q, ret);
+	fail(a, q, r, &e, ret);
 }

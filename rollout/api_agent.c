@@ -104,18 +104,33 @@ int api_poll(struct api_call *c, struct err *e)
 	return 0;
 }
 
-int api_recording(struct api_call *c, struct err *e)
+static int read_recording_path(const struct api_call *c, uint64_t *ret_epoch, struct err *e)
 {
-	uint64_t epoch;
-
 	if (form_check(&form_name, c->part[0], e) < 0)
 		return err_context(e, "the rollout in the path");
-	if (num_u64(c->part[1], 1, MESSAGE_EPOCH_MAX, &epoch, e) < 0) {
+	if (num_u64(c->part[1], 1, MESSAGE_EPOCH_MAX, ret_epoch, e) < 0) {
 		err_context(e, "the epoch in the path");
 		return -EINVAL;
 	}
-	int r =
-	    store_recording(c->api->store, c->q->who->name, c->part[0], epoch, c->q->body, c->q->body_len, c->now, e);
+	return 0;
+}
+
+int api_recording_wanted(struct api_call *c, struct err *e)
+{
+	uint64_t epoch;
+	int r = read_recording_path(c, &epoch, e);
+
+	return r < 0 ? r : store_recording_wanted(c->api->store, c->q->who->name, c->part[0], epoch, e);
+}
+
+int api_recording(struct api_call *c, struct err *e)
+{
+	uint64_t epoch;
+	int r = read_recording_path(c, &epoch, e);
+
+	if (r == 0)
+		r = store_recording(c->api->store, c->q->who->name, c->part[0], epoch, c->q->body, c->q->body_len,
+				    c->now, e);
 	if (r == 0)
 		c->ret->status = 204;
 	return r;

@@ -22,6 +22,8 @@ struct api_call {
 int must_check api_enrol(struct api_call *c, struct err *e);
 int must_check api_poll(struct api_call *c, struct err *e);
 int must_check api_recording(struct api_call *c, struct err *e);
+/* Before its body is read. */
+int must_check api_recording_wanted(struct api_call *c, struct err *e);
 int must_check api_plan(struct api_call *c, struct err *e);
 int must_check api_rollout_add(struct api_call *c, struct err *e);
 int must_check api_rollouts(struct api_call *c, struct err *e);

@@ -31,11 +31,13 @@
  * reads on without bound while a client leaves its reply unread, it serves plain HTTP when a TLS socket cannot be made,
  * and it ends the process in a state that it did not expect. */
 
-#define FIRST_S    15             /* from the connection to the end of the first request's head */
-#define DRAIN_S    2              /* for the client to take the last reply of a connection */
-#define STOP_S     3              /* for replies under way when the server ends */
-#define BODIES_MAX (256u << 20)   /* bytes of all bodies that are being read */
-#define BODY_SMALL (128u << 10)   /* up to here a body may go past it, to twice as much: hosts poll on */
+#define FIRST_S    15           /* from the connection to the end of the first request's head */
+#define DRAIN_S    2            /* for the client to take the last reply of a connection */
+#define STOP_S     3            /* for replies under way when the server ends */
+#define BODIES_MAX (256u << 20) /* bytes of all bodies that are being read */
+#define BODY_SMALL (128u << 10) /* up to here a body may go past it, to twice as much: hosts poll on */
+#define PROGRESS_S 10           /* in this time so much of a larger body has to come: */
+#define PROGRESS   (64u << 10)
 #define MS         (uint64_t)1000 /* of a second */
 
 enum state {
@@ -61,6 +63,8 @@ struct conn {
 	char fingerprint[65];
 	time_t not_after;
 	size_t reserved; /* of the server's bodies */
+	size_t seen;     /* of a larger body, when it was last looked at; it is next at look_ms */
+	uint64_t look_ms;
 };
 TAILQ_HEAD(conn_list, conn);
 
@@ -239,6 +243,17 @@ static struct http_request request_of(const struct conn *c)
 	};
 }
 
+/* One larger body of each certificate: whoever sends another one has given up the one before. */
+static void forget_others(const struct conn *c)
+{
+	for (struct conn *x = TAILQ_FIRST(&c->server->known), *after; x; x = after) {
+		after = TAILQ_NEXT(x, next);
+		if (x != c && x->state == BODY && x->reserved > BODY_SMALL &&
+		    strcmp(x->fingerprint, c->fingerprint) == 0)
+			conn_free(x);
+	}
+}
+
 /* Whether the request goes on to its body. */
 static bool admit(struct conn *c)
 {
@@ -251,6 +266,8 @@ static bool admit(struct conn *c)
 		http_reply_line(&r, 403, "the certificate of %s has expired; enrol again with a new token",
 				c->who.name);
 	} else if (h->service.admit(h->service.user, &q, &max, &r)) {
+		if (c->known && q.body_len > BODY_SMALL && q.body_len <= max)
+			forget_others(c);
 		if (c->head.body_len > max) {
 			http_reply_line(&r, 413, "the body has %llu bytes; at most %zu are taken here",
 					(unsigned long long)c->head.body_len, max);
@@ -260,6 +277,8 @@ static bool admit(struct conn *c)
 		} else {
 			c->reserved = q.body_len;
 			h->bodies += q.body_len;
+			c->seen = 0;
+			c->look_ms = now_ms() + PROGRESS_S * MS;
 			return true;
 		}
 	}
@@ -441,12 +460,26 @@ static void on_accept_error(struct evconnlistener *l, void *arg)
 	pause_listening(h);
 }
 
+/* A larger body that does not come any more keeps the place of another host's. */
+static bool stands_still(struct conn *c, uint64_t now)
+{
+	if (c->state != BODY || c->reserved <= BODY_SMALL || now < c->look_ms)
+		return false;
+	size_t len = evbuffer_get_length(bufferevent_get_input(c->bev));
+	bool still = len < c->seen + PROGRESS;
+
+	c->seen = len;
+	c->look_ms = now + PROGRESS_S * MS;
+	return still;
+}
+
 /* Ends what is past its time, or whatever is not in the middle of an answer. */
 static void sweep(struct conn_list *list, uint64_t now, bool idle_too)
 {
 	for (struct conn *c = TAILQ_FIRST(list), *after; c; c = after) {
 		after = TAILQ_NEXT(c, next);
-		if (now >= c->deadline_ms || (idle_too && c->state != REPLY && c->state != BODY))
+		if (now >= c->deadline_ms || stands_still(c, now) ||
+		    (idle_too && c->state != REPLY && c->state != BODY))
 			conn_free(c);
 	}
 }

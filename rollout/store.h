@@ -103,6 +103,9 @@ int must_check store_reply(struct store *s, const char *host, struct poll_reply 
  * host, its boot (one that the host reported in this rollout; each boot of a kernel once), its kernel. -EFBIG. */
 int must_check store_recording(struct store *s, const char *host, const char *rollout, uint64_t epoch, const void *data,
 			       size_t len, uint64_t now, struct err *e);
+/* Whether one would be looked at: the -ESTALE of above, before a byte of it is read. */
+int must_check store_recording_wanted(struct store *s, const char *host, const char *rollout, uint64_t epoch,
+				      struct err *e);
 
 /* ---- rollouts ---- */
 

@@ -230,6 +230,19 @@ static int check_all(struct store *s, const struct store_mem *h, const void *dat
 	return r < 0 ? r : check_boot(s, h, &d, boot_id, sha256, e);
 }
 
+int store_recording_wanted(struct store *s, const char *host, const char *rollout, uint64_t epoch, struct err *e)
+{
+	const struct store_mem *h = store_find(s, host);
+
+	if (!h || h->pub.retired || !h->out || h->order.order.verb != VERB_MEASURE || h->order.order.epoch != epoch ||
+	    strcmp(h->order.order.rollout, rollout) != 0)
+		return err_set(e, ESTALE,
+			       "no order %llu of rollout %.64s to measure is out to %.64s; the recording was "
+			       "not counted, and can be thrown away",
+			       (unsigned long long)epoch, rollout, host);
+	return 0;
+}
+
 int store_recording(struct store *s, const char *host, const char *rollout, uint64_t epoch, const void *data,
 		    size_t len, uint64_t now, struct err *e)
 {
@@ -238,17 +251,15 @@ int store_recording(struct store *s, const char *host, const char *rollout, uint
 	uint32_t storms;
 	bool there;
 
-	if (!h || h->pub.retired || !h->out || h->order.order.verb != VERB_MEASURE || h->order.order.epoch != epoch ||
-	    strcmp(h->order.order.rollout, rollout) != 0)
-		return err_set(e, ESTALE,
-			       "no order %llu of rollout %.64s to measure is out to %.64s; the recording was "
-			       "not counted, and can be thrown away",
-			       (unsigned long long)epoch, rollout, host);
+	int r = store_recording_wanted(s, host, rollout, epoch, e);
+
+	if (r < 0)
+		return r;
 	if (len > MESSAGE_RECORDING_MAX)
 		return err_set(e, EFBIG, "the recording has %zu bytes, more than %u; it was not counted", len,
 			       MESSAGE_RECORDING_MAX);
 	trust_sha256(data, len, sha256);
-	int r = is_there(s, h, sha256, &there, e);
+	r = is_there(s, h, sha256, &there, e);
 	if (r < 0 || there)
 		return r;
 	r = check_all(s, h, data, len, sha256, boot_id, &storms, e);

@@ -253,3 +253,73 @@ json.dump(r, open(sys.argv[1], "w"))' "$@"
     until_true 20 grep -q 'listening on' log
     [ "$(as newer POST /v1/poll -d @now)" = 200 ]
 }
+
+# measured_plan: three canaries and three controls, who begin with a measurement each
+measured_plan() {
+    cat <<'PLAN'
+[rollout]
+name = m1
+clusters = big
+
+[preset]
+name = latency
+settings = vm.pcp_batch_scale_max=0
+
+[judge]
+canaries = 3
+controls = 3
+boots = 1
+storms = 4
+endpoints = p99, exit
+min-samples-p99 = 1000
+min-samples-exit = 4
+
+[waves]
+budget = 6
+PLAN
+}
+
+@test "a recording's place is kept for a host that is to send one, once, and while it does" {
+    local i
+    for i in {1..6}; do
+        enrolled "h$i" "h$i"
+        report now
+        [ "$(as "h$i" POST /v1/poll -d @now)" = 200 ]
+    done
+    head -c 8388608 /dev/zero >big
+    [ "$(as h1 PUT /v1/recordings/m1/1 --data-binary @big)" = 409 ]
+    grep -q 'no order 1 of rollout m1 to measure is out to h1' body
+    talk 60 '
+s = tls("h1")
+s.sendall(b"PUT /v1/recordings/m1/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 8388608\r\n\r\n")
+assert b" 409 " in s.recv(4096)'
+    measured_plan >m1.plan
+    ask approve m1.plan
+    ask start m1
+    ordered() { [ "$(as "$1" POST /v1/poll -d @now)" = 200 ] && grep -q '"verb": *"measure"' body; }
+    until_true 20 ordered h1
+    until_true 20 ordered h2
+    talk 60 '
+def announce(who):
+    s = tls(who)
+    s.sendall(b"PUT /v1/recordings/m1/1 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 8388608\r\n\r\n")
+    s.settimeout(20)
+    return s
+many = [announce("h1") for _ in range(40)]
+other = announce("h2")
+assert b" 100 " in other.recv(4096)
+began = time.time()
+late = [s.recv(4096) for s in many[:-1]]
+assert all(not x or b" 100 " in x for x in late), late
+assert not many[0].recv(4096)
+# The last one is there until it stands still for too long; the other one goes on.
+while time.time() - began < 13:
+    other.sendall(b"x" * 65536)
+    time.sleep(0.5)
+many[-1].recv(4096)
+assert not many[-1].recv(4096)
+other.settimeout(1)
+try: assert not "ended: %r" % other.recv(4096)
+except socket.timeout: pass'
+    kill -0 "$SERVER"
+}

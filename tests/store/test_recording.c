@@ -114,10 +114,13 @@ static void test_not_of_an_order_that_is_out(void **state)
 	struct agent ghost = *a;
 	snprintf(ghost.name, sizeof(ghost.name), "ghost");
 	REFUSED(ESTALE, "is out to ghost", send(&ghost));
+	REFUSED(ESTALE, "is out to ghost", store_recording_wanted(st, "ghost", "r", a->order.epoch, &err));
+	OK(store_recording_wanted(st, a->name, "r", a->order.epoch, &err));
 	OK(send(a));
 	a->r.outcome = OUTCOME_DONE;
 	up(a);
 	REFUSED(ESTALE, "can be thrown away", send(a)); /* its end was reported */
+	REFUSED(ESTALE, "is out to", store_recording_wanted(st, a->name, "r", a->order.epoch, &err));
 	assert_int_equal(access(in_dir("recordings/other"), F_OK), -1);
 }
 
