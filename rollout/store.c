@@ -17,7 +17,8 @@
 #include "schema_steps.h"
 #include "store_impl.h"
 
-#define EVENTS_KEPT 100000 /* the oldest go when there are more */
+#define EVENTS_KEPT     100000 /* the oldest go when there are more */
+#define EVENTS_OWN_KEPT 10000  /* of operators and of rollouts themselves: whatever hosts do */
 
 const struct store_waits store_waits_default = {.idle_s = 60, .busy_s = 5};
 
@@ -308,6 +309,27 @@ int store_flush(struct store *s, uint64_t now, struct err *e)
 
 /* ---- events ---- */
 
+static int add_event(struct store *s, bool kept, const char *rollout, const char *host, const char *text, uint64_t now,
+		     struct err *e)
+{
+	int r = DB_RUN(s->db, NULL, e,
+		       "INSERT INTO events (id, at, rollout, host, text, kept) "
+		       "SELECT COALESCE(MAX(id), 0) + 1, $1, $2, $3, $4, $5 FROM events",
+		       DB_I(now), DB_T(rollout), DB_T(host), DB_T(text), DB_I(kept));
+
+	if (r == 0 && kept)
+		r = DB_RUN(
+		    s->db, NULL, e,
+		    "DELETE FROM events WHERE kept = 1 AND id <= (SELECT id FROM events WHERE kept = 1 ORDER BY id "
+		    "DESC LIMIT 1 OFFSET $1)",
+		    DB_I(EVENTS_OWN_KEPT));
+	if (r == 0)
+		r = DB_RUN(s->db, NULL, e,
+			   "DELETE FROM events WHERE kept = 0 AND id <= (SELECT MAX(id) FROM events) - $1",
+			   DB_I(EVENTS_KEPT));
+	return r;
+}
+
 int store_say(struct store *s, const char *rollout, const char *host, uint64_t now, struct err *e, const char *fmt, ...)
 {
 	char text[STORE_TEXT_MAX];
@@ -316,22 +338,17 @@ int store_say(struct store *s, const char *rollout, const char *host, uint64_t n
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	int r = DB_RUN(s->db, NULL, e,
-		       "INSERT INTO events (id, at, rollout, host, text) "
-		       "SELECT COALESCE(MAX(id), 0) + 1, $1, $2, $3, $4 FROM events",
-		       DB_I(now), DB_T(rollout), DB_T(host), DB_T(text));
-	if (r == 0)
-		r = DB_RUN(s->db, NULL, e, "DELETE FROM events WHERE id <= (SELECT MAX(id) FROM events) - $1",
-			   DB_I(EVENTS_KEPT));
-	return r;
+	return add_event(s, !host[0], rollout, host, text, now, e);
 }
 
 int store_event_add(struct store *s, const char *rollout, const char *host, const char *text, uint64_t now,
 		    struct err *e)
 {
+	char cut[STORE_TEXT_MAX];
 	int r = db_begin(s->db, true, e);
 
-	return r < 0 ? r : store_end(s, store_say(s, rollout ? rollout : "", host ? host : "", now, e, "%s", text), e);
+	snprintf(cut, sizeof(cut), "%s", text);
+	return r < 0 ? r : store_end(s, add_event(s, true, rollout ? rollout : "", host ? host : "", cut, now, e), e);
 }
 
 static int event_row(void *target, const struct db_row *r, struct err *e)

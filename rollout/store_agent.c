@@ -15,6 +15,9 @@
  * from all that there are. */
 #define EPOCH_AHEAD_MAX 1000000u
 
+/* Of one host in one rollout. More than any rollout needs; who boots on has something wrong with it. */
+#define BOOTS_KEPT 256
+
 /* What one report changes. */
 struct news {
 	bool any, boot, ends;
@@ -157,11 +160,14 @@ static int note_membership(struct store *s, const struct store_mem *h, const str
 		   DB_I(begins), DB_I(now));
 
 	if (r == 0 && news->boot) {
-		r = DB_RUN(s->db, NULL, e,
-			   "INSERT INTO boots (rollout, host, boot_id, number) SELECT $1, $2, $3, COUNT(*) + 1 FROM "
-			   "boots WHERE rollout = $1 AND host = $2 ON CONFLICT (rollout, host, boot_id) DO NOTHING",
-			   DB_T(s->running), DB_T(h->pub.name), DB_T(report->boot_id));
-		if (r == 0 && h->pub.reported)
+		int64_t added = 0;
+
+		r = DB_RUN(s->db, &added, e,
+			   "INSERT INTO boots (rollout, host, boot_id, number) SELECT $1, $2, $3, n + 1 FROM (SELECT "
+			   "COUNT(*) AS n FROM boots WHERE rollout = $1 AND host = $2) AS c WHERE n < $4 ON CONFLICT "
+			   "(rollout, host, boot_id) DO NOTHING",
+			   DB_T(s->running), DB_T(h->pub.name), DB_T(report->boot_id), DB_I(BOOTS_KEPT));
+		if (r == 0 && added > 0 && h->pub.reported)
 			r = store_say(s, s->running, h->pub.name, now, e, "came up in %s%s", report->release,
 				      report->kexec_booted ? ", by kexec" : "");
 	}
@@ -193,6 +199,25 @@ static int write_news(struct store *s, const struct store_mem *h, const struct h
 	return r;
 }
 
+/* News is written to the disk before it is answered. A host that does its orders has far less of it. */
+#define NEWS_MAX     30u /* at once */
+#define NEWS_AGAIN_S 2u  /* and then one in so many seconds */
+
+static int take_news(struct store_mem *h, uint64_t now, struct err *e)
+{
+	uint64_t back = now > h->spent_unix_s ? (now - h->spent_unix_s) / NEWS_AGAIN_S : 0;
+
+	if (back > 0 || now < h->spent_unix_s) {
+		h->spent = back < h->spent && now >= h->spent_unix_s ? h->spent - (uint32_t)back : 0;
+		h->spent_unix_s = now;
+	}
+	if (h->spent >= NEWS_MAX)
+		return err_set(e, EAGAIN, "%s reports something new too often; it is heard again in %u s", h->pub.name,
+			       NEWS_AGAIN_S);
+	h->spent++;
+	return 0;
+}
+
 static int fill_reply(struct store *s, const struct store_mem *h, struct poll_reply *ret, struct err *e);
 
 int store_poll(struct store *s, const char *host, const struct host_report *report, uint64_t now,
@@ -213,7 +238,7 @@ int store_poll(struct store *s, const char *host, const struct host_report *repo
 	if (r < 0)
 		return r;
 	if (news.any) {
-		if ((r = db_begin(s->db, true, e)) < 0)
+		if ((r = take_news(h, now, e)) < 0 || (r = db_begin(s->db, true, e)) < 0)
 			return r;
 		r = store_end(s, write_news(s, h, report, &news, now, e), e);
 		if (r < 0)

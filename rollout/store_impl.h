@@ -14,6 +14,9 @@ struct store_mem {
 	struct store_host pub;
 	bool dirty;
 	bool out; /* an order is out to it */
+	/* Reports with news that it may bring, and since when they grow again. */
+	uint32_t spent;
+	uint64_t spent_unix_s;
 	struct store_order order;
 };
 

@@ -530,6 +530,68 @@ static void test_heartbeats_are_gathered(void **state)
 	free(ev);
 }
 
+/* A host that never stops telling something new: bounded in what is written, and no other host waits for it. */
+static void test_news_without_end(void **state)
+{
+	(void)state;
+	struct agent *a = first_ordered(), *other = agent_of("b9");
+	struct poll_reply reply;
+	struct store_member m;
+	bool ended;
+	int taken = 0;
+
+	for (int i = 0; i < 100; i++) {
+		boot(a, OLD_RELEASE);
+		err = (struct err){0};
+		if (store_poll(st, a->name, &a->r, now, &reply, &ended, &err) == 0) {
+			poll_reply_free(&reply);
+			taken++;
+		} else {
+			assert_int_equal(err.code, EAGAIN);
+		}
+	}
+	assert_in_range(taken, 28, 30);
+	boot(other, OLD_RELEASE);
+	poll_as_is(other, &reply);
+	poll_reply_free(&reply);
+	for (int i = 0; i < 300; i++) {
+		now += 2;
+		boot(a, OLD_RELEASE);
+		poll_as_is(a, &reply);
+		poll_reply_free(&reply);
+	}
+	OK(store_member_get(st, "r", a->name, &m, &err));
+	assert_int_equal(m.n_boots, STORE_BOOTS_MAX);
+	struct db *db;
+	size_t rows;
+	store_close(&st);
+	OK(db_open(in_dir("kpcp.db"), &db, &err));
+	OK(DB_QUERY(db, NULL, NULL, &rows, &err, "SELECT 1 FROM boots WHERE host = $1", DB_T(a->name)));
+	assert_int_equal(rows, 256);
+	/* What an operator did stays, however much hosts tell after it. */
+	OK(DB_RUN(db, NULL, &err, "UPDATE events SET id = id + $1 WHERE host <> ''", DB_I(1000000)));
+	db_close(&db);
+	reopen();
+	OK(store_event_add(st, "r", "a0", "an operator was here", now, &err));
+	store_close(&st);
+	OK(db_open(in_dir("kpcp.db"), &db, &err));
+	OK(DB_RUN(db, NULL, &err, "UPDATE events SET id = 2 WHERE text = $1", DB_T("an operator was here")));
+	db_close(&db);
+	reopen();
+	now += 2;
+	boot(a, OLD_RELEASE);
+	a->r.state = HOST_FAILED;
+	poll_as_is(a, &reply);
+	poll_reply_free(&reply);
+	struct store_event *ev;
+	size_t n, found = 0;
+	OK(store_events(st, "r", "a0", 1000, &ev, &n, &err));
+	for (size_t i = 0; i < n; i++)
+		found += strcmp(ev[i].text, "an operator was here") == 0;
+	free(ev);
+	assert_int_equal(found, 1);
+}
+
 static void test_events(void **state)
 {
 	(void)state;
@@ -582,6 +644,7 @@ int main(void)
 	    T(test_no_double_grant_and_no_overdraft),
 	    T(test_strangers),
 	    T(test_heartbeats_are_gathered),
+	    T(test_news_without_end),
 	    T(test_events),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
