@@ -98,6 +98,16 @@ static int read_request_line(struct reading *r, const char *s, size_t len)
 	return read_target(r, one + 1, (size_t)(two - one - 1));
 }
 
+static bool is_known(const char *name, size_t n)
+{
+	static const char *const known[] = {"Content-Length", "Transfer-Encoding", "Host", "Expect", "Connection"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (strlen(known[i]) == n && strncasecmp(name, known[i], n) == 0)
+			return true;
+	return false;
+}
+
 static int read_length(struct reading *r, const char *value)
 {
 	if (r->has_length)
@@ -163,9 +173,12 @@ static int read_field(struct reading *r, const char *s, size_t len)
 	while (to > from && (to[-1] == ' ' || to[-1] == '\t'))
 		to--;
 	size_t m = (size_t)(to - from);
-	/* No value that is looked at is this long; empty is refused where it would matter. */
-	if (m >= sizeof(value))
-		m = 0;
+	/* Others may be longer, and are not looked at: only their names are. */
+	if (m >= sizeof(value)) {
+		if (is_known(s, n))
+			return refuse(r, 431, "a header that changes how the request is read has more than 255 bytes");
+		return 0;
+	}
 	memcpy(value, from, m);
 	value[m] = 0;
 	return read_known(r, s, n, value);

@@ -19,6 +19,37 @@
 /* A literal with its NUL bytes. */
 #define TEXT(s) s, sizeof(s) - 1
 
+static void test_long_values(void **state)
+{
+	static const struct {
+		const char *name;
+		int most, status; /* 0: as long as anybody likes */
+	} row[] = {{"Connection", 255, 431},   {"connection", 255, 431},      {"Host", 255, 431}, {"Expect", 0, 431},
+		   {"Content-Length", 0, 431}, {"Transfer-Encoding", 0, 431}, {"X-Other", 0, 0}};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		for (int len = 254; len < 400; len++) {
+			char value[401], text[600];
+			struct http_head h;
+			struct err e = {0};
+			unsigned status = 0;
+
+			memset(value, ',', (size_t)len);
+			memcpy(value, "close", 5);
+			value[len] = 0;
+			int n = snprintf(text, sizeof(text), "GET / HTTP/1.1\r\n%s%s: %s\r\n\r\n",
+					 strcmp(row[i].name, "Host") == 0 ? "" : "Host: a\r\n", row[i].name, value);
+			int r = http_head_parse(text, (size_t)n, &h, &status, &e);
+			bool takes = row[i].status == 0 || len <= row[i].most;
+			if ((r == 0) != takes || (len > 255 && !takes && status != 431))
+				fail_msg("%s of %d bytes: %d, %u", row[i].name, len, r, status);
+			if (r == 0)
+				assert_int_equal(h.keep_alive, strcasecmp(row[i].name, "connection") != 0);
+		}
+	}
+}
+
 static void test_takes(void **state)
 {
 	static const struct {
@@ -222,9 +253,9 @@ static void test_quiet(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_takes),  cmocka_unit_test(test_refuses), cmocka_unit_test(test_bounds),
-	    cmocka_unit_test(test_length), cmocka_unit_test(test_reply),   cmocka_unit_test(test_rate),
-	    cmocka_unit_test(test_quiet),
+	    cmocka_unit_test(test_takes),  cmocka_unit_test(test_long_values), cmocka_unit_test(test_refuses),
+	    cmocka_unit_test(test_bounds), cmocka_unit_test(test_length),      cmocka_unit_test(test_reply),
+	    cmocka_unit_test(test_rate),   cmocka_unit_test(test_quiet),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
