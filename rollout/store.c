@@ -204,6 +204,42 @@ static int migrate(struct store *s, struct err *e)
 	return r;
 }
 
+/* Whatever was done to the file by hand: it is told now, and not by the first order that fails. */
+static int check_schema(struct store *s, struct err *e)
+{
+	static const char *const asks[] = {
+	    "SELECT hash, host, cluster, expires, used, request, certificate FROM tokens LIMIT 0",
+	    "SELECT name, cluster, enrolled, retired, epoch, rollout, seen, report, fingerprint FROM hosts LIMIT 0",
+	    "SELECT name, serial, directive, signature, state, reason, waiting, wave, paused, abort_wanted, approved, "
+	    "started, ended, verdict, verdict_reason, comparison_json, comparison_text FROM rollouts LIMIT 0",
+	    "SELECT rollout, host, cluster, role, wave, last_epoch, staged, tried, proved, applied, committed, "
+	    "reverted, "
+	    "failed_reverts, measured_old, measured_new, soak_since, release_before, build_id_before, default_before, "
+	    "release_after, default_after, started, ended, scale_before FROM members LIMIT 0",
+	    "SELECT rollout, host, boot_id, number FROM boots LIMIT 0",
+	    "SELECT " STORE_ORDER_COLUMNS ", boot_before FROM orders LIMIT 0",
+	    "SELECT rollout, host, arm, boot, epoch, boot_id, sha256, at FROM recordings LIMIT 0",
+	    "SELECT id, at, rollout, host, text, kept FROM events LIMIT 0",
+	    /* Without it two orders could be out to one host. */
+	    "CREATE UNIQUE INDEX IF NOT EXISTS orders_out ON orders (host) WHERE ended = 0"};
+	int64_t bad = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(asks); i++)
+		r = db_script(s->db, asks[i], e);
+	if (r == 0)
+		r = DB_QUERY(
+		    s->db, version_row, &bad, NULL, e,
+		    "SELECT (SELECT COUNT(*) FROM hosts WHERE epoch < 0 OR epoch > $1) + (SELECT COUNT(*) FROM "
+		    "orders WHERE epoch < 1 OR epoch > $1) + (SELECT COUNT(*) FROM members WHERE last_epoch < 0 "
+		    "OR last_epoch > $1) + (SELECT COUNT(*) FROM orders o JOIN hosts h ON h.name = o.host WHERE "
+		    "o.epoch > h.epoch)",
+		    DB_I(MESSAGE_EPOCH_MAX));
+	if (r == 0 && bad > 0)
+		r = err_set(e, EBADMSG, "%lld numbers of orders in it were never granted", (long long)bad);
+	return r < 0 ? err_context(e, "the database was changed by something else; start with a copy from before") : 0;
+}
+
 /* Two controllers on one database would both grant: the lock is the kernel's, and goes with the process. */
 static int lock(struct store *s, struct err *e)
 {
@@ -235,6 +271,8 @@ static int open_in(struct store *s, struct err *e)
 	if (r < 0)
 		return r;
 	r = migrate(s, e);
+	if (r == 0)
+		r = check_schema(s, e);
 	if (r == 0)
 		r = load(s, e);
 	return r < 0 ? err_context(e, "%s", path) : 0;

@@ -36,6 +36,41 @@ static void test_one_controller_at_a_time(void **state)
 	assert_int_equal(reply.wait_s, 7);
 }
 
+/* Changed by hand: told at the start, not by the first order that fails. */
+static void test_damaged_by_hand(void **state)
+{
+	static const struct {
+		const char *sql, *words;
+	} cases[] = {{"DROP TABLE events", "events"},
+		     {"DROP TABLE boots", "boots"},
+		     {"ALTER TABLE hosts RENAME COLUMN fingerprint TO x", "fingerprint"},
+		     {"UPDATE hosts SET epoch = -5 WHERE name = 'a0'", "of orders in it were never granted"},
+		     {"UPDATE hosts SET epoch = 9223372036854775807 WHERE name = 'a0'", "were never granted"},
+		     {"UPDATE members SET last_epoch = -9 WHERE host = 'a0'", "were never granted"},
+		     {"UPDATE orders SET epoch = 9", "were never granted"}};
+	struct db *db;
+	bool changed;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (i > 0)
+			setup(state);
+		add_fleet();
+		add_rollout("r", 1, FACTOR_KERNEL);
+		OK(store_rollout_start(st, "r", now, &err));
+		OK(tick(st, now, &changed, &err));
+		reopen();
+		store_close(&st);
+		OK(db_open(in_dir("kpcp.db"), &db, &err));
+		OK(db_script(db, cases[i].sql, &err));
+		db_close(&db);
+		err = (struct err){0};
+		assert_true(store_open(dir, NULL, &st, &err) < 0);
+		if (!strstr(err.text, cases[i].words) || !strstr(err.text, "was changed by something else"))
+			fail_msg("%s: %s", cases[i].sql, err.text);
+		remove_all(dir);
+	}
+}
+
 /* ---- enrolment ---- */
 
 static struct enrolment token_for(const char *host)
@@ -631,6 +666,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    T(test_one_controller_at_a_time),
+	    T(test_damaged_by_hand),
 	    T(test_tokens),
 	    T(test_tokens_are_nowhere_in_the_files),
 	    T(test_enrolled_again),
