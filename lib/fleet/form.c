@@ -138,22 +138,30 @@ static size_t decode(const uint8_t *s, size_t len, uint32_t *ret)
 	return c >= least[n] ? n : 0;
 }
 
-/* What has no glyph, or moves the glyphs around it: controls, joiners and marks, line separators, directions, tags,
- * surrogates and what is no character at all. */
+/* What shows nothing, shows the same as something else, or moves the glyphs around it. By Unicode's properties:
+ * controls and format characters; Default_Ignorable_Code_Point, which has fillers and joiners that are letters or marks
+ * by their category; every blank but the space; surrogates, private use and noncharacters. Further those that are drawn
+ * as nothing although no property says so: the empty Braille pattern, the Khitan filler, the null notehead, and the
+ * sign for an object that is not there. */
 static bool is_plain(uint32_t c, bool lines)
 {
 	static const struct {
 		uint32_t from, to;
-	} out[] = {{0, 0x1f},        {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},     {0x180e, 0x180e},
-		   {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0xd800, 0xdfff},   {0xfe00, 0xfe0f},
-		   {0xfeff, 0xfeff}, {0xfff0, 0xfffb}, {0xfffe, 0xffff}, {0xe0000, 0xe0fff}, {0x110000, UINT32_MAX}};
+	} out[] = {
+	    {0, 0x1f},          {0x7f, 0xa0},       {0xad, 0xad},       {0x34f, 0x34f},     {0x600, 0x605},
+	    {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},
+	    {0x115f, 0x1160},   {0x1680, 0x1680},   {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x2000, 0x200f},
+	    {0x2028, 0x202f},   {0x205f, 0x206f},   {0x2800, 0x2800},   {0x3000, 0x3000},   {0x3164, 0x3164},
+	    {0xd800, 0xf8ff},   {0xfdd0, 0xfdef},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},
+	    {0xfff0, 0xfffc},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x16fe4, 0x16fe4},
+	    {0x1bca0, 0x1bca3}, {0x1d159, 0x1d159}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}, {0xf0000, UINT32_MAX}};
 
 	if (lines && (c == '\n' || c == '\t'))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(out); i++)
 		if (c >= out[i].from && c <= out[i].to)
 			return false;
-	return true;
+	return (c & 0xfffe) != 0xfffe; /* the last two of every plane are no characters */
 }
 
 size_t form_plain_span(const char *text, size_t len, bool lines)

@@ -32,9 +32,9 @@ extern const struct form form_text;     /* one line of plain text for people, wh
 /* -EINVAL, saying what belongs there. */
 int must_check form_check(const struct form *f, const char *value, struct err *e);
 
-/* How many bytes from text on are plain: UTF-8 without control characters and without those that are invisible or
- * change the order in which others are read, so that what people see is what was signed. lines: line feeds and tabs
- * are plain, too. */
+/* How many bytes from text on are plain: UTF-8 without control characters and without those that are invisible, look
+ * like a space and are none, have no agreed meaning (private use), or change the order in which others are read, so
+ * that what people see is what was signed. lines: line feeds and tabs are plain, too. */
 size_t form_plain_span(const char *text, size_t len, bool lines);
 
 /* Copies text as form_text: what is not plain becomes '?', what does not fit is cut between characters. */

@@ -103,6 +103,54 @@ static void test_plain_span(void **state)
 	assert_int_equal(form_plain_span("", 0, true), 0);
 }
 
+static size_t encode(uint32_t c, char ret[5])
+{
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	for (size_t i = n; i-- > 1; c >>= 6)
+		ret[i] = (char)(0x80 | (c & 0x3f));
+	ret[0] = (char)(n == 1 ? c : (0xf00u >> n & 0xff) | c);
+	ret[n] = 0;
+	return n;
+}
+
+static bool plain(uint32_t c)
+{
+	char text[5];
+	size_t n = encode(c, text);
+	bool spans = form_plain_span(text, n, false) == n;
+
+	assert_int_equal(form_check(&form_text, text, NULL) == 0, spans);
+	return spans;
+}
+
+/* The edges of each range that shows nothing: the first and the last in it, and what is shown around it. */
+static void test_nothing_invisible(void **state)
+{
+	static const uint32_t unseen[] = {
+	    0x1,     0x1f,    0x7f,    0x80,    0x9f,    0xa0,    0xad,    0x34f,   0x600,    0x605,    0x61c,
+	    0x6dd,   0x70f,   0x890,   0x891,   0x8e2,   0x115f,  0x1160,  0x1680,  0x17b4,   0x17b5,   0x180b,
+	    0x180e,  0x180f,  0x2000,  0x2007,  0x200a,  0x200b,  0x200d,  0x200f,  0x2028,   0x202a,   0x202e,
+	    0x202f,  0x205f,  0x2060,  0x2065,  0x206f,  0x2800,  0x3000,  0x3164,  0xe000,   0xf8ff,   0xfdd0,
+	    0xfdef,  0xfe00,  0xfe0f,  0xfeff,  0xffa0,  0xfff0,  0xfff9,  0xfffc,  0xfffe,   0xffff,   0x110bd,
+	    0x110cd, 0x13430, 0x1343f, 0x16fe4, 0x1bca0, 0x1bca3, 0x1d159, 0x1d173, 0x1d17a,  0x1fffe,  0x2ffff,
+	    0xdfffe, 0xe0000, 0xe0001, 0xe0100, 0xe01ef, 0xe0fff, 0xf0000, 0xfffff, 0x100000, 0x10fffd, 0x10ffff};
+	static const uint32_t seen[] = {0x20,    0x7e,    0xa1,    0xac,    0xae,    0x34e,   0x350,   0x606,   0x61b,
+					0x61d,   0x6dc,   0x115e,  0x1161,  0x1681,  0x17b3,  0x17b6,  0x180a,  0x1810,
+					0x2010,  0x2027,  0x2030,  0x205e,  0x2070,  0x27ff,  0x2801,  0x3001,  0x3163,
+					0x3165,  0xd7fb,  0xf900,  0xfdcf,  0xfdf0,  0xfdff,  0xfe10,  0xfefc,  0xff9f,
+					0xffa1,  0xffef,  0xfffd,  0x10000, 0x110bc, 0x1342f, 0x1bc9f, 0x1d158, 0x1d15a,
+					0x1d172, 0x1d17b, 0x1f600, 0x20000};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(unseen); i++)
+		if (plain(unseen[i]))
+			fail_msg("U+%04X is taken, and nobody sees it", unseen[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(seen); i++)
+		if (!plain(seen[i]))
+			fail_msg("U+%04X is not taken, and people see it", seen[i]);
+}
+
 static void test_clean(void **state)
 {
 	char ret[8];
@@ -126,6 +174,7 @@ int main(void)
 	    cmocka_unit_test(test_takes_and_refuses),
 	    cmocka_unit_test(test_messages_are_plain),
 	    cmocka_unit_test(test_plain_span),
+	    cmocka_unit_test(test_nothing_invisible),
 	    cmocka_unit_test(test_clean),
 	};
 
