@@ -180,11 +180,9 @@ int split_running(const struct agent_conf *c, struct split_pair *ret, struct err
 
 	if (r < 0)
 		return r;
-	_cleanup_(fs_close) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT)
-		return 0;
+	_cleanup_(fs_close) int fd = fs_open(path, O_NOFOLLOW, e);
 	if (fd < 0)
-		return err_sys(e, errno, "cannot open %s", path);
+		return fd == -ENOENT ? 0 : fd;
 	if (flock(fd, LOCK_SH | LOCK_NB) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)

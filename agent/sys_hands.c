@@ -45,7 +45,7 @@ static int hand_set(const struct sys *s, const char *path, const char *text, str
 
 	if (r < 0)
 		return r;
-	_cleanup_(fs_close) int fd = open(full, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	_cleanup_(fs_close) int fd = open(full, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return err_sys(e, errno, "cannot open %s to set it", full);
 	size_t len = strlen(text);

@@ -6,10 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define READ_CHUNK   (64u << 10)
@@ -57,11 +60,53 @@ static int read_to_end(int fd, const char *path, struct buf *b, struct err *e)
 	}
 }
 
-int fs_read(const char *path, struct buf *ret, struct err *e)
+/* A pipe of the caller's shell, as /dev/stdin or <(...) leads to; a named one belongs to the file system of its name.
+ */
+static bool is_shell_pipe(int fd)
 {
-	_cleanup_(fs_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == PIPEFS_MAGIC;
+}
+
+/* Waits again for what has somebody at its other end, of which the caller knows: a pipe of the shell, a terminal. */
+static int check_kind(int fd, const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, errno, "cannot look at %s", path);
+	if (S_ISFIFO(st.st_mode) && !is_shell_pipe(fd))
+		return err_set(e, EINVAL, "%s is a named pipe, which may never end; give a regular file", path);
+	if (S_ISBLK(st.st_mode))
+		return err_set(e, EINVAL, "%s is a block device; give a regular file", path);
+	if (!S_ISFIFO(st.st_mode) && !(S_ISCHR(st.st_mode) && isatty(fd)))
+		return 0;
+	int flags = fcntl(fd, F_GETFL);
+	if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
+		return err_sys(e, errno, "cannot wait for %s", path);
+	return 0;
+}
+
+int fs_open(const char *path, int more, struct err *e)
+{
+	/* A named pipe without a writer, or a device that is not ready, would keep a plain open(2) for ever. */
+	_cleanup_(fs_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | more);
 	if (fd < 0)
 		return err_sys(e, errno, "cannot open %s", path);
+	int r = check_kind(fd, path, e);
+	if (r < 0)
+		return r;
+	r = fd;
+	fd = -1;
+	return r;
+}
+
+int fs_read(const char *path, struct buf *ret, struct err *e)
+{
+	_cleanup_(fs_close) int fd = fs_open(path, 0, e);
+	if (fd < 0)
+		return fd;
 
 	size_t old = ret->len;
 	int r = read_to_end(fd, path, ret, e);

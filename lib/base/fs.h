@@ -10,8 +10,13 @@
 
 void fs_close(int *fd); /* for _cleanup_; -1 is empty */
 
-/* Appends the whole file to ret (bounded by ret->max: EFBIG names the bound). Works for /proc files, whose
- * size reads as 0. The message names the path. ret keeps its old length on failure. */
+/* Opens for reading and never waits for somebody at the other end: a named pipe or a block device is EINVAL. What the
+ * caller's own shell holds open (/dev/stdin as a pipe or terminal, <(...)) may be read as it comes. more: further flags
+ * of open(2), as O_NOFOLLOW. The descriptor, or a negative errno. */
+int must_check fs_open(const char *path, int more, struct err *e);
+
+/* Appends the whole file to ret (bounded by ret->max: EFBIG names the bound), opened by fs_open. Works for /proc files,
+ * whose size reads as 0. The message names the path. ret keeps its old length on failure. */
 int must_check fs_read(const char *path, struct buf *ret, struct err *e);
 
 /* As fs_read, and cuts one final line feed: for one-line files of /proc and /sys. */

@@ -163,6 +163,62 @@ static void test_read_failures_name_the_path(void **state)
 	assert_int_equal(fs_read("", &b, NULL), -ENOENT);
 }
 
+static void hangs(int signal)
+{
+	static const char text[] = "the read waits for a writer that never comes\n";
+
+	(void)signal;
+	_exit(write(STDERR_FILENO, text, sizeof(text) - 1) > 0 ? 3 : 4);
+}
+
+/* A named pipe keeps nobody waiting, whether it has a writer or none, nor does a link to one. */
+static void test_read_refuses_named_pipes(void **state)
+{
+	(void)state;
+	struct err e = {0};
+	_cleanup_(buf_free) struct buf b = BUF_INIT(100);
+	assert_int_equal(mkfifo(in_dir("pipe"), 0600), 0);
+	assert_int_equal(symlink("pipe", in_dir("link")), 0);
+	signal(SIGALRM, hangs);
+	alarm(5);
+	assert_int_equal(fs_read(in_dir("pipe"), &b, &e), -EINVAL);
+	assert_non_null(strstr(e.text, in_dir("pipe")));
+	assert_non_null(strstr(e.text, "named pipe"));
+	assert_int_equal(fs_read_line(in_dir("link"), &b, &e), -EINVAL);
+	int both = open(in_dir("pipe"), O_RDWR | O_CLOEXEC);
+	assert_true(both >= 0);
+	assert_int_equal(write(both, "abc", 3), 3);
+	assert_int_equal(fs_read(in_dir("pipe"), &b, &e), -EINVAL);
+	assert_int_equal(b.len, 0);
+	close(both);
+	alarm(0);
+}
+
+/* kpcp plan <(...), and a pipe as /dev/stdin: the writer may take its time. */
+static void test_read_takes_pipes_of_the_shell(void **state)
+{
+	(void)state;
+	struct err e = {0};
+	_cleanup_(buf_free) struct buf b = BUF_INIT(100);
+	char path[32];
+	int pair[2];
+	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	snprintf(path, sizeof(path), "/dev/fd/%d", pair[0]);
+	signal(SIGALRM, hangs);
+	alarm(10);
+	pid_t writer = fork();
+	if (writer == 0) {
+		usleep(200000);
+		_exit(write(pair[1], "late", 4) == 4 ? 0 : 1);
+	}
+	close(pair[1]);
+	assert_int_equal(fs_read(path, &b, &e), 0);
+	assert_string_equal(b.data, "late");
+	alarm(0);
+	close(pair[0]);
+	assert_int_equal(waitpid(writer, NULL, 0), writer);
+}
+
 static void test_read_line_cuts_one_line_feed(void **state)
 {
 	(void)state;
@@ -449,6 +505,8 @@ int main(void)
 	    IN_DIR(test_read_appends),
 	    IN_DIR(test_read_keeps_to_the_bound),
 	    IN_DIR(test_read_failures_name_the_path),
+	    IN_DIR(test_read_refuses_named_pipes),
+	    IN_DIR(test_read_takes_pipes_of_the_shell),
 	    IN_DIR(test_read_line_cuts_one_line_feed),
 	    IN_DIR(test_write_creates_and_replaces),
 	    IN_DIR(test_write_takes_every_form_of_path),
