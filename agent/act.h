@@ -36,6 +36,12 @@ struct actor {
 	/* Of the order that is being done, verified; meaningful when directed. */
 	bool directed;
 	struct directive directive;
+	/* The answer to an order that nobody has signed: reported for a while, and in no file. */
+	struct {
+		uint64_t epoch; /* 0: none */
+		uint64_t until_ns;
+		char reason[MESSAGE_TEXT_MAX];
+	} stranger;
 };
 
 /* Every act_*() below does one step of an order. It returns 0 and the event that came of it; why[0..) is the sentence

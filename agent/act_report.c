@@ -47,6 +47,12 @@ int act_report(struct actor *a, struct err *e)
 	int rc;
 
 	COPY(r.reason, a->j.reason);
+	/* Whoever else has given the host orders meanwhile: it answers that one again. */
+	if (a->stranger.epoch > a->j.epoch && a->sys.now_ns(&a->sys) < a->stranger.until_ns) {
+		r.epoch = a->stranger.epoch;
+		r.outcome = OUTCOME_REFUSED;
+		COPY(r.reason, a->stranger.reason);
+	}
 	COPY(r.rollout, a->j.rollout);
 	COPY(r.release, a->boot.release);
 	COPY(r.build_id, a->boot.build);

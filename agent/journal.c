@@ -109,6 +109,7 @@ U32(set_attempts, attempts)
 U32(set_losses, losses)
 TEXT(set_rollout, rollout)
 WORD(set_factor, parse_factor, factor)
+TEXT(set_plan, plan)
 TEXT(set_old_release, old_release)
 TEXT(set_old_build, old_build)
 TEXT(set_old_entry, old_entry)
@@ -190,6 +191,7 @@ static const struct conf_key keys[] = {
     {"order", "losses", set_losses, true},
     {"rollout", "name", set_rollout, true},
     {"rollout", "factor", set_factor, true},
+    {"rollout", "plan", set_plan, false}, /* states from before it was kept are read, too */
     {"rollout", "old-release", set_old_release, true},
     {"rollout", "old-build", set_old_build, true},
     {"rollout", "old-entry", set_old_entry, true},
@@ -300,7 +302,7 @@ static int encode_rollout(const struct journal *j, struct buf *b, struct err *e)
 
 	if ((r = buf_addf(b, e, "\n[rollout]\n")) < 0 || (r = add_text(b, "name", j->rollout, e)) < 0 ||
 	    (r = buf_addf(b, e, "factor = %s\n", factors[j->factor == FACTOR_PRESET])) < 0 ||
-	    (r = add_text(b, "old-release", j->old_release, e)) < 0 ||
+	    (r = add_text(b, "plan", j->plan, e)) < 0 || (r = add_text(b, "old-release", j->old_release, e)) < 0 ||
 	    (r = add_text(b, "old-build", j->old_build, e)) < 0 ||
 	    (r = add_text(b, "old-entry", j->old_entry, e)) < 0 ||
 	    (r = add_text(b, "new-release", j->new_release, e)) < 0 ||

@@ -40,6 +40,7 @@ struct journal {
 	/* [rollout]: that the host has something of; name "" for none */
 	char rollout[DIRECTIVE_NAME_MAX];
 	enum factor factor;
+	char plan[JOURNAL_ID_MAX]; /* SHA-256 of the plan that it began with; "" in a state from before this was kept */
 	char old_release[JOURNAL_ID_MAX]; /* before anything was changed; "" until known */
 	char old_build[JOURNAL_ID_MAX];
 	char old_entry[GRUB_ENTRY_MAX];

@@ -82,12 +82,17 @@ static bool by_directive(const struct verify *v, struct verify_answer *ret)
 
 	if (!d) {
 		refuse(ret, "%s", v->problem);
+		ret->verdict = VERIFY_UNSIGNED;
 	} else if (strcmp(d->name, o->rollout) != 0) {
 		refuse(ret, "the order is of rollout %s, its directive of %s: the controller mixes them up", o->rollout,
 		       d->name);
 	} else if (!event_of(o->verb, d->factor, &ret->event)) {
 		refuse(ret, "%s is no order for a rollout of a %s", verb_name(o->verb),
 		       d->factor == FACTOR_KERNEL ? "kernel" : "preset");
+	} else if (same_rollout(v) && d->factor != v->j->factor) {
+		refuse(ret,
+		       "rollout %s began here as one of a %s, which this directive is not: give it a name of its own",
+		       d->name, v->j->factor == FACTOR_KERNEL ? "kernel" : "preset");
 	} else if (!same_rollout(v) && v->j->rollout[0] && !verify_settled(v->j->state)) {
 		refuse(ret, "this host is in rollout %s, in state %s: end that one first", v->j->rollout,
 		       host_state_name(v->j->state));
@@ -125,6 +130,8 @@ static bool by_rollout(const struct verify *v, struct verify_answer *ret)
 	} else if (staged && strcmp(j->new_build, d->kernel.build_id) != 0) {
 		refuse(ret, "rollout %s named another kernel when it began here: give the new plan a name of its own",
 		       d->name);
+	} else if (same_rollout(v) && j->plan[0] && strcmp(j->plan, v->plan) != 0) {
+		refuse(ret, "rollout %s began here with another plan: give the new plan a name of its own", d->name);
 	} else if (d->factor == FACTOR_KERNEL && goes_forward(v->order) && v->denied) {
 		refuse(ret, "the kernel with build-id %.40s crashed on this host once: kpcp-agent lift takes that back",
 		       d->kernel.build_id);
@@ -147,6 +154,10 @@ void verify_order(const struct verify *v, struct verify_answer *ret)
 	ret->verdict = VERIFY_ACCEPTED;
 	if (v->order->epoch <= j->epoch) {
 		ret->verdict = v->order->epoch == j->epoch ? VERIFY_KNOWN : VERIFY_OLD;
+		return;
+	}
+	if (v->order->epoch - j->epoch > VERIFY_STEP_MAX) {
+		ret->verdict = VERIFY_FAR;
 		return;
 	}
 	/* Whatever is under way keeps its answer: only a right way back may take its place. */

@@ -536,33 +536,6 @@ static void test_full_disk(void **state)
 	one_free(&o);
 }
 
-static void test_who_is_believed(void **state)
-{
-	static const char expired[] =
-	    "[rollout]\nname = r-kernel\nclusters = east\n[kernel]\npackage = " MACHINE_DEB
-	    "\nversion = 6.1.192-1+kpcp1\nrelease = " MACHINE_NEW "\nsha256 = " MACHINE_SHA
-	    "\nbuild-id = " MACHINE_NEW_ID "\n[approval]\nserial = 1796083200000\nexpires = 1796083201\n";
-	struct one o;
-
-	(void)state;
-	one_init(&o, stage, 1);
-	o.bad_signature = true;
-	one_live(&o);
-	assert_int_equal(o.outcome[0], OUTCOME_REFUSED);
-	assert_int_equal(o.m.downloads, 0);
-	one_free(&o);
-	one_init(&o, stage, 1);
-	o.rollout = "r-other";
-	one_live(&o);
-	says(&o, 0, OUTCOME_REFUSED, "mixes them up");
-	one_free(&o);
-	one_init(&o, stage, 1);
-	o.kernel_directive = expired;
-	one_live(&o);
-	says(&o, 0, OUTCOME_REFUSED, "expired");
-	one_free(&o);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -585,7 +558,6 @@ int main(void)
 	    cmocka_unit_test(test_lift),
 	    cmocka_unit_test(test_damaged_state),
 	    cmocka_unit_test(test_full_disk),
-	    cmocka_unit_test(test_who_is_believed),
 	};
 
 	return cmocka_run_group_tests(tests, one_setup, one_teardown);

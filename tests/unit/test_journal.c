@@ -35,6 +35,7 @@ static void fill(struct journal *j)
 	j->losses = 1;
 	snprintf(j->rollout, sizeof(j->rollout), "r-1");
 	j->factor = FACTOR_PRESET;
+	memset(j->plan, 'a', 64);
 	memset(j->old_release, 'x', 64);
 	snprintf(j->old_build, sizeof(j->old_build), MACHINE_OLD_ID);
 	memset(j->old_entry, '>', sizeof(j->old_entry) - 1);
@@ -124,6 +125,27 @@ static void test_every_damage(void **state)
 	}
 	assert_memory_equal(&back, &before, sizeof(back));
 	assert_int_equal(journal_decode("state", a.data, a.len, &back, &e), 0);
+}
+
+/* A host that is updated in the middle of a rollout goes on with it. */
+static void test_state_without_a_plan(void **state)
+{
+	_cleanup_(buf_free) struct buf a = BUF_INIT(JOURNAL_BYTES_MAX);
+	struct journal j, back;
+	struct err e = {0};
+
+	(void)state;
+	fill(&j);
+	encode(&j, &a);
+	char *at = strstr(a.data, "plan = \""), *end = strstr(a.data, "[end]");
+	assert_non_null(at);
+	char *next = strchr(at, '\n') + 1;
+	memmove(at, next, (size_t)(end - next));
+	a.len = (size_t)(end - a.data) - (size_t)(next - at);
+	assert_int_equal(journal_seal(&a, &e), 0);
+	assert_int_equal(journal_decode("state", a.data, a.len, &back, &e), 0);
+	assert_string_equal(back.plan, "");
+	assert_string_equal(back.old_release, j.old_release);
 }
 
 /* Sealed, and still no state: from another version, or by hand. */

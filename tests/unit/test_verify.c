@@ -87,6 +87,68 @@ static void test_epochs(void **state)
 	is(&s, VERIFY_OLD);
 }
 
+/* Epochs are not signed: one far ahead would make every later order an old one. */
+static void test_far_epochs(void **state)
+{
+	static const enum verb verbs[] = {VERB_TRIAL, VERB_REVERT};
+	struct scene s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		set(&s, HOST_VERIFIED, verbs[i]);
+		s.o.epoch = s.j.epoch + VERIFY_STEP_MAX;
+		is(&s, VERIFY_ACCEPTED);
+		s.o.epoch++;
+		is(&s, VERIFY_FAR);
+		s.o.epoch = UINT64_MAX;
+		is(&s, VERIFY_FAR);
+		s.j.act = ACT_CHECK;
+		is(&s, VERIFY_FAR);
+	}
+	/* A host that lost its state, under a controller that has given many orders. */
+	set(&s, HOST_IDLE, VERB_STAGE);
+	s.j.epoch = 0;
+	s.o.epoch = 100000;
+	is(&s, VERIFY_ACCEPTED);
+}
+
+/* What a rollout is for a host does not change under its name, not even by another signed plan. */
+static void test_one_plan_a_rollout(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	set(&s, HOST_APPLIED, VERB_APPLY);
+	s.j.factor = s.d.factor = FACTOR_PRESET;
+	s.j.new_build[0] = 0;
+	s.v.plan = "1";
+	accepts(&s, EVENT_APPLY); /* a state from before plans were kept */
+	snprintf(s.j.plan, sizeof(s.j.plan), "1");
+	accepts(&s, EVENT_APPLY);
+	snprintf(s.j.plan, sizeof(s.j.plan), "2");
+	refuses(&s, "began here with another plan");
+	s.o.verb = VERB_COMMIT;
+	refuses(&s, "began here with another plan");
+	s.o.verb = VERB_MEASURE;
+	s.o.target_new = false;
+	refuses(&s, "began here with another plan");
+	/* The way back is that of the first plan. */
+	s.o.verb = VERB_REVERT;
+	accepts(&s, EVENT_RESTORE);
+	/* Not by a directive of the other factor: nothing of that one is here. */
+	s.d.factor = FACTOR_KERNEL;
+	refuses(&s, "as one of a preset");
+	set(&s, HOST_COMMITTED, VERB_REVERT);
+	s.d.factor = FACTOR_PRESET;
+	refuses(&s, "as one of a kernel");
+	/* Another rollout has its own. */
+	set(&s, HOST_IDLE, VERB_STAGE);
+	snprintf(s.j.rollout, sizeof(s.j.rollout), "before");
+	snprintf(s.j.plan, sizeof(s.j.plan), "2");
+	s.v.plan = "1";
+	accepts(&s, EVENT_STAGE);
+}
+
 static void test_directives(void **state)
 {
 	struct scene s;
@@ -96,7 +158,8 @@ static void test_directives(void **state)
 		set(&s, HOST_SOAK, (enum verb)i);
 		s.v.directive = NULL;
 		s.v.problem = "the signature is another one";
-		refuses(&s, "the signature is another one");
+		is(&s, VERIFY_UNSIGNED);
+		assert_string_equal(ask(&s).reason, "the signature is another one");
 		set(&s, HOST_SOAK, (enum verb)i);
 		snprintf(s.o.rollout, sizeof(s.o.rollout), "x");
 		refuses(&s, "mixes them up");
@@ -106,12 +169,12 @@ static void test_directives(void **state)
 	refuses(&s, "superseded");
 	set(&s, HOST_IDLE, VERB_APPLY);
 	refuses(&s, "apply is no order for a rollout of a kernel");
-	s.d.factor = FACTOR_PRESET;
+	s.d.factor = s.j.factor = FACTOR_PRESET;
 	accepts(&s, EVENT_APPLY);
 	static const enum verb kernel_only[] = {VERB_STAGE, VERB_TRIAL, VERB_PROVE};
 	for (size_t i = 0; i < ARRAY_SIZE(kernel_only); i++) {
 		set(&s, HOST_IDLE, kernel_only[i]);
-		s.d.factor = FACTOR_PRESET;
+		s.d.factor = s.j.factor = FACTOR_PRESET;
 		refuses(&s, "no order for a rollout of a preset");
 	}
 }
@@ -281,6 +344,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_epochs),
+	    cmocka_unit_test(test_far_epochs),
+	    cmocka_unit_test(test_one_plan_a_rollout),
 	    cmocka_unit_test(test_directives),
 	    cmocka_unit_test(test_expiry),
 	    cmocka_unit_test(test_other_rollouts),
