@@ -267,9 +267,13 @@ static void test_denied(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_reads_back),   cmocka_unit_test(test_odd_texts),
-	    cmocka_unit_test(test_every_damage), cmocka_unit_test(test_sealed_and_wrong),
-	    cmocka_unit_test(test_disk),         cmocka_unit_test(test_denied),
+	    cmocka_unit_test(test_reads_back),
+	    cmocka_unit_test(test_odd_texts),
+	    cmocka_unit_test(test_every_damage),
+	    cmocka_unit_test(test_sealed_and_wrong),
+	    cmocka_unit_test(test_state_without_a_plan),
+	    cmocka_unit_test(test_disk),
+	    cmocka_unit_test(test_denied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
