@@ -149,6 +149,19 @@ int enrol_finish(const struct enrol_files *f, const char *name, const struct buf
 	return 0;
 }
 
+bool enrol_token_refused(long status, const struct buf *answer)
+{
+	static const char *const begins[] = {"this token ", "the token for "};
+
+	for (size_t i = 0; status == 403 && i < ARRAY_SIZE(begins); i++) {
+		size_t len = strlen(begins[i]);
+
+		if (answer->len > len && memcmp(answer->data, begins[i], len) == 0)
+			return true;
+	}
+	return false;
+}
+
 void enrol_forget_token(const struct enrol_files *f)
 {
 	/* A token that cannot be deleted is used up all the same: the controller takes none twice. */

@@ -31,5 +31,9 @@ bool enrol_has_cert(const struct enrol_files *f);
 int must_check enrol_request(const struct enrol_files *f, const char *name, struct buf *ret, struct err *e);
 /* Takes the certificate: it must be a host's of this name. Then the token is deleted: it is used up. */
 int must_check enrol_finish(const struct enrol_files *f, const char *name, const struct buf *pem, struct err *e);
-/* Deletes a token that was refused for good. */
+/* Whether an answer to an enrolment refuses the token itself: status 403, and one of the sentences that the controller
+ * has for tokens alone, which begin with "this token " and "the token for ". Any other refusal, as of a controller that
+ * lost its files or of something else at its address, says nothing of the token, which may be good in a minute. */
+bool enrol_token_refused(long status, const struct buf *answer);
+/* Deletes a token that was refused. */
 void enrol_forget_token(const struct enrol_files *f);

@@ -44,5 +44,5 @@ bool pace_hand_over(const struct pace_seen *seen, uint64_t epoch, uint64_t last_
 
 bool pace_final(long status)
 {
-	return status >= 400 && status < 500 && status != 408 && status != 429;
+	return status == 400 || status == 409 || status == 413;
 }

@@ -26,5 +26,7 @@ struct pace_seen {
  * (last_epoch, 0: none) again within a minute. An order that the actor lost is handed over again after that. */
 bool pace_hand_over(const struct pace_seen *seen, uint64_t epoch, uint64_t last_epoch, uint64_t since_last_ns);
 
-/* A refusal for good: what is asked again the same way is refused again. */
+/* Whether an upload was refused for good, so that the order fails: only what the controller says of a recording (bad,
+ * of no order of this host, too large). What it says when its own files are missing, or when somebody else answers at
+ * its address, ends no order: the same recording may be taken later. */
 bool pace_final(long status);

@@ -12,6 +12,7 @@
 #include "enrol.h"
 #include "lib/base/fs.h"
 #include "lib/base/num.h"
+#include "lib/fleet/form.h"
 #include "lib/fleet/message.h"
 #include "lib/trust/trust.h"
 #include "pace.h"
@@ -30,6 +31,7 @@
 struct due {
 	uint64_t at_ns;
 	uint32_t failures; /* in a row */
+	struct say_memory said;
 };
 
 struct talker {
@@ -42,13 +44,13 @@ struct talker {
 	struct buf report; /* the newest, as it came */
 	struct host_report newest, sent;
 	bool has_report, has_sent;
-	struct due poll, put;
+	struct due join, poll, put;
 	uint64_t polled_ns;
 	char put_order[ORDER_NAME_MAX]; /* "ROLLOUT/EPOCH"; "": nothing to upload */
 	uint64_t order_epoch;           /* the newest that went to the actor */
 	uint64_t order_ns;
-	int broken; /* negative: the channel's end, seen during a request */
-	struct say_memory said;
+	int broken;             /* negative: the channel's end, seen during a request */
+	struct say_memory said; /* of what is missing */
 	bool told_expiry;
 };
 
@@ -67,20 +69,22 @@ static void put_off(struct talker *t, struct due *d, uint64_t retry_after_s, con
 {
 	d->failures++;
 	d->at_ns = now(t) + pace_backoff_ns(d->failures, retry_after_s, dice(t));
-	say_change(&t->said, now(t), SAY_WARNING, why->text);
+	say_change(&d->said, now(t), SAY_WARNING, why->text);
 }
 
-/* The first line of an answer that is an error, for a message. */
+/* The first line of an answer that is an error, for a message: it goes to logs and terminals, whoever wrote it. */
 static const char *first_line(const struct buf *b)
 {
 	static char line[MESSAGE_TEXT_MAX - 64];
+	char raw[sizeof(line)];
 	size_t n = 0;
 
-	while (n < b->len && n < sizeof(line) - 1 && b->data[n] != '\n' && b->data[n] != '\r') {
-		char c = b->data[n];
-		line[n++] = (unsigned char)c < 0x20 || c == 0x7f ? ' ' : c;
+	while (n < b->len && n < sizeof(raw) - 1 && b->data[n] && b->data[n] != '\n' && b->data[n] != '\r') {
+		raw[n] = b->data[n];
+		n++;
 	}
-	line[n] = 0;
+	raw[n] = 0;
+	form_clean(raw, line, sizeof(line));
 	return n > 0 ? line : "no reason was given";
 }
 
@@ -206,10 +210,8 @@ static void enrolment_refused(struct talker *t, const struct upload_answer *a)
 		"into %s and restart kpcp-agent%s",
 		t->conf->url, t->conf->name, first_line(&a->body), t->conf->token_file,
 		has_cert ? "; going on with the certificate that is there" : "");
-	put_off(t, &t->poll, a->retry_after_s, &why);
+	put_off(t, &t->join, a->retry_after_s, &why);
 	enrol_forget_token(&t->files);
-	if (has_cert)
-		t->poll = (struct due){.at_ns = now(t)};
 }
 
 static int enrol(struct talker *t, struct err *e)
@@ -229,7 +231,7 @@ static int enrol(struct talker *t, struct err *e)
 	}
 	if (t->broken < 0)
 		return err_set(e, -t->broken, "%s", why.text);
-	if (r == 0 && pace_final(a.status)) {
+	if (r == 0 && enrol_token_refused(a.status, &a.body)) {
 		enrolment_refused(t, &a);
 		return 0;
 	}
@@ -239,11 +241,12 @@ static int enrol(struct talker *t, struct err *e)
 	if (r == 0)
 		r = enrol_finish(&t->files, t->conf->name, &a.body, &why);
 	if (r < 0) {
-		put_off(t, &t->poll, a.retry_after_s, &why);
+		put_off(t, &t->join, a.retry_after_s, &why);
 		return 0;
 	}
 	say(SAY_NOTICE, "enrolled at %s as %s", t->conf->url, t->conf->name);
 	upload_reconnect(t->up);
+	t->join = (struct due){.at_ns = now(t)};
 	t->poll = (struct due){.at_ns = now(t)};
 	return 0;
 }
@@ -271,7 +274,6 @@ static void poll_answered(struct talker *t, uint32_t wait_s)
 		    "token in %s",
 		    t->files.cert, t->conf->token_file);
 	t->told_expiry = true;
-	t->said = (struct say_memory){0};
 	t->poll = (struct due){.at_ns = now(t) + pace_wait_ns(wait_s, dice(t))};
 }
 
@@ -380,12 +382,14 @@ static bool ready(struct talker *t)
 
 	if (enrol_has_cert(&t->files))
 		return t->has_report;
+	if (enrol_has_token(&t->files))
+		return false;
 	snprintf(text, sizeof(text),
 		 "this host has no certificate and no token: make one with 'kpcp token', put it into "
 		 "%.200s and restart kpcp-agent",
 		 t->conf->token_file);
 	/* Not over the reason why a token was refused. */
-	if (!*t->said.text)
+	if (!*t->join.said.text)
 		say_change(&t->said, now(t), SAY_WARNING, text);
 	return false;
 }
@@ -394,8 +398,9 @@ static int do_due(struct talker *t, struct err *e)
 {
 	uint64_t at = now(t);
 
-	if (enrol_has_token(&t->files))
-		return at >= t->poll.at_ns ? enrol(t, e) : 0;
+	/* With a certificate of an earlier enrolment the host goes on, until the new one is there. */
+	if (at >= t->join.at_ns && enrol_has_token(&t->files))
+		return enrol(t, e);
 	if (!ready(t))
 		return 0;
 	if (*t->put_order && at >= t->put.at_ns)
@@ -409,6 +414,8 @@ static int wait_ms(const struct talker *t)
 
 	if (*t->put_order && t->put.at_ns < due)
 		due = t->put.at_ns;
+	if (enrol_has_token(&t->files) && (t->join.at_ns < due || !enrol_has_cert(&t->files)))
+		due = t->join.at_ns;
 	if (due > at + WAKE_MS * 1000000ull)
 		return WAKE_MS;
 	/* What is due but cannot be done yet (no report, no certificate) is looked at now and then only. */
@@ -453,6 +460,6 @@ int talker_run(const struct agent_conf *c, int channel, const volatile int *stop
 	r = upload_open(&where, &t->up, e);
 	if (r < 0)
 		return r;
-	t->poll.at_ns = now(t) + dice(t) % (FIRST_S * PACE_SECOND_NS);
+	t->join.at_ns = t->poll.at_ns = now(t) + dice(t) % (FIRST_S * PACE_SECOND_NS);
 	return loop(t, e);
 }

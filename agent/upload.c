@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #define CONNECT_S       20
-#define SLOW_BYTES      256 /* a second, over SLOW_S: given up */
+#define HEADERS_MAX     (64u << 10) /* of one answer, interim ones included: libcurl has no bound of its own for these */
+#define SLOW_BYTES      256         /* a second, over SLOW_S: given up */
 #define SLOW_S          60
 #define IDLE_S          900 /* a connection that idled longer is not used again */
 #define WATCH_MS        500
@@ -29,6 +30,7 @@ struct upload {
 struct transfer {
 	struct buf answer;
 	bool too_large;
+	size_t headers; /* bytes */
 	const char *body;
 	size_t left;
 };
@@ -42,6 +44,19 @@ static size_t on_data(char *data, size_t size, size_t n, void *user)
 		return size * n;
 	t->too_large = r == -EFBIG;
 	return 0; /* ends the transfer */
+}
+
+/* Headers are not looked at, only counted. */
+static size_t on_header(char *data, size_t size, size_t n, void *user)
+{
+	struct transfer *t = user;
+
+	(void)data;
+	t->headers += size * n;
+	if (t->headers <= HEADERS_MAX)
+		return size * n;
+	t->too_large = true;
+	return 0;
 }
 
 static size_t on_body(char *to, size_t size, size_t n, void *user)
@@ -157,6 +172,8 @@ static int set_up(struct upload *u, const struct upload_request *q, struct trans
 	SET(CURLOPT_USERAGENT, "kpcp-agent/" KPCP_VERSION);
 	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	SET(CURLOPT_HTTPHEADER, headers);
+	SET(CURLOPT_HEADERFUNCTION, on_header);
+	SET(CURLOPT_HEADERDATA, t);
 	SET(CURLOPT_WRITEFUNCTION, on_data);
 	SET(CURLOPT_WRITEDATA, t);
 	if (q->put) {
