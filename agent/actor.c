@@ -275,8 +275,16 @@ static int take_lift(struct actor *a, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (sys_read_text(&a->sys, path, word, sizeof(word), &minor) == -ENOENT)
+	r = sys_read_text(&a->sys, path, word, sizeof(word), e);
+	if (r == -ENOENT)
 		return 0;
+	/* What only stands at its place, or cannot be read, is no person's word. */
+	if (r < 0 && r != -EFBIG && r != -EINVAL)
+		return r;
+	if (r < 0 || strcmp(word, "lift") != 0) {
+		say(SAY_WARNING, "%s is not what kpcp-agent lift writes; it is removed, and nothing is lifted", path);
+		return a->sys.hands->remove(&a->sys, path, e);
+	}
 	/* What is under way ends first. */
 	if (a->j.act != ACT_REST)
 		return 0;

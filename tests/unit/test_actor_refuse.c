@@ -484,6 +484,11 @@ static void test_lift(void **state)
 	operator_reboots(&o.m);
 	one_live(&o);
 	is_in(&o, HOST_HELD);
+	/* Something at its place that kpcp-agent has not written lifts nothing. */
+	machine_put(&o.m, "/var/lib/kpcp/actor/lift", "a text longer than any word\n");
+	one_live(&o);
+	is_in(&o, HOST_HELD);
+	assert_null(machine_text(&o.m, "/var/lib/kpcp/actor/lift"));
 	o.m.idle = NULL;
 	assert_int_equal(actor_lift(&o.conf, &o.m.sys, &e), 0);
 	one_live(&o);

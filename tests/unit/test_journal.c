@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -125,6 +127,37 @@ static void test_every_damage(void **state)
 	}
 	assert_memory_equal(&back, &before, sizeof(back));
 	assert_int_equal(journal_decode("state", a.data, a.len, &back, &e), 0);
+}
+
+/* On a real disk: a named pipe is damage, and makes way for a state that holds the host; a
+ * folder cannot be replaced, and is told of. */
+static void test_state_that_is_no_file(void **state)
+{
+	char folder[] = "/tmp/kpcp-test-journal-XXXXXX", path[64], damaged[64];
+	struct sys s = sys_linux("");
+	struct journal j;
+	struct err e = {0};
+	struct stat st;
+
+	(void)state;
+	s.hands = &sys_hands_linux;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/state", folder);
+	snprintf(damaged, sizeof(damaged), "%s/state.damaged", folder);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	alarm(10);
+	assert_int_equal(journal_load(&s, folder, &j, &e), 0);
+	alarm(0);
+	assert_int_equal(j.state, HOST_HELD);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(journal_load(&s, folder, &j, &e), -EISDIR);
+	assert_non_null(strstr(e.text, path));
+	assert_int_equal(rmdir(path), 0);
+	unlink(damaged);
+	assert_int_equal(rmdir(folder), 0);
 }
 
 /* A host that is updated in the middle of a rollout goes on with it. */
@@ -272,6 +305,7 @@ int main(void)
 	    cmocka_unit_test(test_every_damage),
 	    cmocka_unit_test(test_sealed_and_wrong),
 	    cmocka_unit_test(test_state_without_a_plan),
+	    cmocka_unit_test(test_state_that_is_no_file),
 	    cmocka_unit_test(test_disk),
 	    cmocka_unit_test(test_denied),
 	};
