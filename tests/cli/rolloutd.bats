@@ -9,14 +9,18 @@ load kpcp.sh
 
 ROLLOUTD=$BUILD/rollout/kpcp-rolloutd
 
+start_controller() {
+    "$ROLLOUTD" --config keys/rolloutd.conf 2>log 3>&- &
+    SERVER=$!
+    until_true 20 grep -q 'listening on' log
+}
+
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
     [ -x "$ROLLOUTD" ]
     keys keys
     sed -i 's/^address = .*/address = 127.0.0.1/; s/^port = .*/port = 0/' keys/rolloutd.conf
-    "$ROLLOUTD" --config keys/rolloutd.conf 2>log 3>&- &
-    SERVER=$!
-    until_true 20 grep -q 'listening on' log
+    start_controller
     port=$(sed -n 's/.*listening on .* port //p' log)
     url=https://127.0.0.1:$port
     sed -i "s|^url = .*|url = $url|" keys/kpcp.conf
@@ -179,7 +183,6 @@ starts_not() {
 
 @test "what is wrong with the controller's own keys ends it at the start" {
     stop_server
-    SERVER=
     mv keys/ca.key hidden
     starts_not "hosts could not be enrolled" ca.key
     cp keys/operator.key keys/ca.key
@@ -248,9 +251,7 @@ json.dump(r, open(sys.argv[1], "w"))' "$@"
     stop_server
     python3 -c "import sqlite3; d = sqlite3.connect('keys/state/kpcp.db'); d.execute(\"UPDATE hosts SET fingerprint = ''\"); d.commit()"
     sed -i "s/^port = .*/port = $port/" keys/rolloutd.conf
-    "$ROLLOUTD" --config keys/rolloutd.conf 2>log 3>&- &
-    SERVER=$!
-    until_true 20 grep -q 'listening on' log
+    start_controller
     [ "$(as newer POST /v1/poll -d @now)" = 200 ]
 }
 
