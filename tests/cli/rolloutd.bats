@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154,SC2030,SC2031
 #
 # kpcp-rolloutd against clients that mean it no good, or that are broken: each time the controller must answer the next
 # honest question, and nothing of what was sent may have changed anything.
