@@ -13,7 +13,7 @@
 #define RESTORED "the host has seen a newer order: was the database put back from an older copy?"
 /* So many orders an older copy may lack. What is further ahead nobody granted; each of its steps would be one taken
  * from all that there are. */
-#define EPOCH_AHEAD_MAX 1000000u
+#define EPOCH_AHEAD_MAX (1u << 21) /* agents take 1 << 20 (VERIFY_STEP_MAX) */
 
 /* Of one host in one rollout. More than any rollout needs; who boots on has something wrong with it. */
 #define BOOTS_KEPT 256

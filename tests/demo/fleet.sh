@@ -27,11 +27,11 @@ END
 BUILD=${KPCP_BUILD:-$PWD/build}
 FLEET=$BUILD/demo/fleet
 letters=abcd
-storms=25
+storms=30
 chaos=
 while [ $# -gt 0 ]; do
     case "$1" in
-    --short) letters=ad storms=15 ;;
+    --short) letters=ad storms=20 ;;
     --only) letters=${2:?--only needs letters} && shift ;;
     --chaos) chaos=${2:?--chaos needs a seed} && shift ;;
     --out) FLEET=${2:?--out needs a folder} && shift ;;
@@ -73,7 +73,7 @@ boots = 1
 storms = $storms
 endpoints = p99, exit
 min-samples-exit = $storms
-margin-p99 = 25%
+margin-p99 = 30%
 margin-exit = 25%
 
 [measure]
