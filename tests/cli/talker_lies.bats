@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154
 #
 # The agent's process without rights against a controller that is broken, or means it no good: what it keeps, what it
 # goes on with, and what it does not take.
