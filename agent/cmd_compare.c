@@ -186,8 +186,13 @@ static int run(void *target, int argc, char **argv, struct err *e)
 static const struct opt options[] = {
     {"control", NULL, "Hosts that kept the old kernel follow: their OLD... -- NEW... of the same two times.",
      set_control},
-    {"plan", "FILE", "The roster, margins and error rates (default: 4 canaries, 4 controls, 1 boot, 30 storms).",
-     set_plan},
+    {"plan", "FILE",
+     "The roster, margins and error rates (default: 4 canaries, 4 controls, 1 boot, 30 storms): a section [judge], "
+     "whose "
+     "keys are canaries, controls, boots, storms, endpoints, margin-p99, margin-p99.9, margin-exit, min-samples-p99, "
+     "min-samples-p99.9, min-samples-exit, alpha-promote, alpha-rollback, sd-floor, second-opinion and seed; see "
+     "kpcp-plan(5).",
+     , set_plan},
     {"setting", NULL, "Old and new are two settings (sysctls) of one kernel, in one boot or in several.", set_setting},
     {"json", NULL, "Print JSON for machines.", set_json},
     {"no-picture", NULL, "Leave out the picture of the distributions.", set_no_picture},

@@ -47,7 +47,8 @@ static const struct opt options[] = {KPCP_OPT_JSON, KPCP_OPT_CONFIG};
 const struct opt_command cmd_plan = {
     .name = "plan",
     .operands = "FILE",
-    .help = "Shows host by host what a plan would do, and what stands against it; nothing is changed or stored. Exit "
+    .help = "Shows host by host what a plan would do, and what stands against it; nothing is changed or stored. "
+	    "What goes into one: kpcp-plan(5), and the example in /usr/share/doc/kpcp-cli/examples. Exit "
 	    "code: 0 no problems; 1 problems, which are listed, or an error.",
     .opts = options,
     .n_opts = ARRAY_SIZE(options),

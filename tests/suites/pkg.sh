@@ -13,7 +13,8 @@ mkdir -p "$dir/src"
 
 # Each package and the files that it has, beside its changelog and copyright; units are in /lib or in /usr/lib.
 declare -A want=(
-    [kpcp-canary]='usr/bin/kpcp-canary'
+    [kpcp-canary]='usr/bin/kpcp-canary
+        usr/share/man/man1/kpcp-canary.1.gz'
     [kpcp-agent]='etc/default/kexec.d/kpcp-agent
         lib/systemd/system/kpcp-agent.service
         lib/systemd/system/kexec-load.service.d/kpcp-agent.conf
@@ -21,12 +22,19 @@ declare -A want=(
         lib/sysusers.d/kpcp-agent.conf
         usr/sbin/kpcp-agent
         usr/share/doc/kpcp-agent/README.Debian
-        usr/share/doc/kpcp-agent/examples/agent.conf'
+        usr/share/doc/kpcp-agent/examples/agent.conf
+        usr/share/man/man5/kpcp-agent.conf.5.gz
+        usr/share/man/man8/kpcp-agent.8.gz'
     [kpcp-rollout]='lib/systemd/system/kpcp-rolloutd.service
         lib/sysusers.d/kpcp-rollout.conf
         usr/bin/kpcp-rolloutd
-        usr/share/doc/kpcp-rollout/README.Debian'
-    [kpcp-cli]='usr/bin/kpcp'
+        usr/share/doc/kpcp-rollout/README.Debian
+        usr/share/man/man5/kpcp-rolloutd.conf.5.gz
+        usr/share/man/man8/kpcp-rolloutd.8.gz'
+    [kpcp-cli]='usr/bin/kpcp
+        usr/share/doc/kpcp-cli/examples/example.plan
+        usr/share/man/man1/kpcp.1.gz
+        usr/share/man/man5/kpcp-plan.5.gz'
     [kpcp-sysctl]='usr/share/kpcp/sysctl.d/default.conf
         usr/share/kpcp/sysctl.d/latency.conf'
 )
@@ -82,9 +90,9 @@ units() {
     local u=$dir/units said
     mkdir -p "$u"
     find "$dir/root" -name 'kpcp-*.service' -exec cp -t "$u" {} +
-    # The programs are not installed here.
+    # The programs and their pages are not installed here.
     sed -i "s,^ExecStart=/[^ ]*,ExecStart=/bin/true," "$u"/*.service
-    said=$(systemd-analyze verify "$u"/*.service 2>&1) || { echo "$said"; return 1; }
+    said=$(systemd-analyze verify --man=no "$u"/*.service 2>&1) || { echo "$said"; return 1; }
     [ -z "$said" ] || { echo "$said"; return 1; }
 }
 lint_packages() {
