@@ -192,7 +192,7 @@ static const struct opt options[] = {
      "keys are canaries, controls, boots, storms, endpoints, margin-p99, margin-p99.9, margin-exit, min-samples-p99, "
      "min-samples-p99.9, min-samples-exit, alpha-promote, alpha-rollback, sd-floor, second-opinion and seed; see "
      "kpcp-plan(5).",
-     , set_plan},
+     set_plan},
     {"setting", NULL, "Old and new are two settings (sysctls) of one kernel, in one boot or in several.", set_setting},
     {"json", NULL, "Print JSON for machines.", set_json},
     {"no-picture", NULL, "Leave out the picture of the distributions.", set_no_picture},
