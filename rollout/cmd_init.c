@@ -30,8 +30,9 @@ struct folder {
 	char path[PATH_MAX];
 };
 
-static const char *const files[] = {"ca.key",       "ca.pem",       "server.key",   "server.pem",    "operator.key",
-				    "operator.pem", "approver.key", "approver.pub", "rolloutd.conf", "kpcp.conf"};
+static const char *const files[] = {"ca.key",        "ca.pem",       "server.key",   "server.pem",
+				    "operator.key",  "operator.pem", "approver.key", "approver.pub",
+				    "rolloutd.conf", "kpcp.conf",    "agent.conf"};
 
 static int in(const struct folder *f, const char *name, char ret[PATH_MAX], struct err *e)
 {
@@ -139,7 +140,8 @@ static const char rolloutd_text[] =
     "[approval]\npublic = approver.pub\n\n"
     "# By this key hosts' certificates are made.\n"
     "[enrolment]\nca-key = ca.key\n\n"
-    "# The database and the recordings.\n"
+    "# The database and the recordings. Remove the line where systemd's unit starts the controller: it may write to\n"
+    "# the default alone, /var/lib/kpcp-rolloutd.\n"
     "[state]\ndirectory = state\n";
 
 static const char kpcp_text[] =
@@ -149,7 +151,42 @@ static const char kpcp_text[] =
     "# Remove the line 'key' once approver.key is where it belongs: on a machine that is offline.\n"
     "[approval]\nkey = approver.key\npublic = approver.pub\n";
 
-/* Writes both files, and reads them back as their users will. */
+static const char agent_text[] =
+    "# Each host: goes to /etc/kpcp/agent.conf, beside ca.pem and approver.pub. What else can be set: "
+    "kpcp-agent.conf(5).\n"
+    "[controller]\nurl = https://%s:%" PRIu64 "\n\n"
+    "# Name the host's cluster, and it refuses plans of others, whatever the controller says.\n"
+    ";[host]\n;cluster = east\n";
+
+/* Whether nobody but this machine reaches any of the names. */
+static bool only_here(const char *server)
+{
+	static const char *const here[] = {"IP:127.", "IP:::1,", "DNS:localhost,"};
+
+	for (const char *at = server; *at;) {
+		size_t len = strcspn(at, ",");
+		char word[64];
+		bool found = false;
+
+		snprintf(word, sizeof(word), "%.*s,", (int)len, at);
+		for (size_t i = 0; i < ARRAY_SIZE(here); i++)
+			found |= strncmp(word, here[i], strlen(here[i])) == 0;
+		if (!found)
+			return false;
+		at += len + (at[len] == ',');
+	}
+	return true;
+}
+
+/* Where the controller listens: on all of its addresses, unless it is for this machine alone. */
+static const char *listen_address(const char *server, const char *host)
+{
+	if (only_here(server))
+		return *host == '[' ? "::1" : strncmp(server, "IP:", 3) == 0 ? host : "127.0.0.1";
+	return *host == '[' ? "::" : "0.0.0.0";
+}
+
+/* Writes the files, and reads those of controller and operator back as these will. */
 static int make_conf(const struct folder *f, const struct kpcp *a, struct err *e)
 {
 	_cleanup_(buf_free) struct buf text = BUF_INIT(16u << 10);
@@ -168,7 +205,12 @@ static int make_conf(const struct folder *f, const struct kpcp *a, struct err *e
 		r = kpcp_conf_read(path, &kpcp, e);
 	buf_free(&text);
 	if (r == 0)
-		r = buf_addf(&text, e, rolloutd_text, *host == '[' ? "::" : "0.0.0.0", a->init.port);
+		r = buf_addf(&text, e, agent_text, host, a->init.port);
+	if (r == 0)
+		r = write_file(f, "agent.conf", &text, 0644, e);
+	buf_free(&text);
+	if (r == 0)
+		r = buf_addf(&text, e, rolloutd_text, listen_address(a->init.server, host), a->init.port);
 	if (r == 0)
 		r = write_file(f, "rolloutd.conf", &text, 0644, e);
 	if (r == 0)
@@ -237,18 +279,24 @@ static int make(const char *dir, const struct kpcp *a, struct err *e)
 	return sync_parent(dir, e);
 }
 
-static int tell(const char *dir, struct err *e)
+static int tell(const char *dir, const struct kpcp *a, struct err *e)
 {
 	_cleanup_(buf_free) struct buf out = BUF_INIT(64u << 10);
-	char until[VIEW_TEXT_MAX];
+	char until[VIEW_TEXT_MAX], host[HOST_MAX];
 
 	view_time((int64_t)time(NULL) + DAYS * 86400ll, until);
-	int r = buf_addf(&out, e, "%s has all that a controller, an operator and an approver need.\n", dir);
+	int r = address_of(a->init.server, host, e);
 	if (r == 0)
-		r = buf_addf(&out, e,
-			     "controller  rolloutd.conf, state/, server.key, server.pem, ca.key, ca.pem, approver.pub\n"
-			     "            start it here, or copy these: kpcp-rolloutd --config %s/rolloutd.conf\n",
-			     dir);
+		r = buf_addf(&out, e, "%s has all that a controller, an operator, an approver and hosts need.\n", dir);
+	if (r == 0)
+		r = buf_addf(
+		    &out, e,
+		    "controller  rolloutd.conf, state/, server.key, server.pem, ca.key, ca.pem, approver.pub\n"
+		    "            start it here, or copy these: kpcp-rolloutd --config %s/rolloutd.conf\n"
+		    "            it stays in the foreground and listens on %s port %" PRIu64 "%s; for systemd's\n"
+		    "            unit, copy them to /etc/kpcp and remove [state] directory from rolloutd.conf\n",
+		    dir, listen_address(a->init.server, host), a->init.port,
+		    only_here(a->init.server) ? " (this machine alone)" : "");
 	if (r == 0)
 		r = buf_addf(&out, e,
 			     "operator    kpcp.conf, operator.key, operator.pem, ca.pem, approver.pub\n"
@@ -259,7 +307,8 @@ static int tell(const char *dir, struct err *e)
 		    &out, e,
 		    "approver    approver.key: whoever has it decides what hosts run. Move it to a machine that is\n"
 		    "            offline; there 'kpcp approve --no-submit', here 'kpcp submit'\n"
-		    "each host   ca.pem and approver.pub to /etc/kpcp/, and a token to /etc/kpcp/token:\n"
+		    "each host   agent.conf, ca.pem and approver.pub to /etc/kpcp/, and to /etc/kpcp/token what this "
+		    "prints:\n"
 		    "            kpcp token HOST --cluster NAME\n"
 		    "The certificates of controller and operator are valid until %.10s.\n",
 		    until);
@@ -294,7 +343,7 @@ static int run(void *target, int argc, char **argv, struct err *e)
 	sigprocmask(SIG_BLOCK, &stops, &before);
 	int r = make(dir, a, e);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	return r < 0 ? r : tell(dir, e);
+	return r < 0 ? r : tell(dir, a, e);
 }
 
 static int set_server(void *t, const char *value, struct err *e)

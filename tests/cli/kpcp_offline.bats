@@ -23,7 +23,7 @@ package() {
 
 @test "init makes keys, certificates and configurations that belong together" {
     "$KPCP" init new --server IP:10.0.2.2,DNS:controller,IP:127.0.0.1 --operator ann --port 9000 >out
-    for word in rolloutd.conf kpcp.conf approver.key approver.pub ca.pem token new/; do grep -qF "$word" out; done
+    for word in rolloutd.conf kpcp.conf approver.key approver.pub ca.pem agent.conf token new/; do grep -qF "$word" out; done
     [ "$(stat -c %a new)" = 700 ]
     for key in ca server operator approver; do [ "$(stat -c %a new/$key.key)" = 600 ]; done
     openssl verify -CAfile new/ca.pem -purpose sslserver new/server.pem
@@ -34,7 +34,30 @@ package() {
     grep -q 'kpcp-operator.*ann' subject
     cmp <(openssl pkey -in new/approver.key -pubout) new/approver.pub
     grep -qx 'url = https://10.0.2.2:9000' new/kpcp.conf
+    grep -qx 'url = https://10.0.2.2:9000' new/agent.conf
     grep -qx 'port = 9000' new/rolloutd.conf
+    grep -qx 'address = 0.0.0.0' new/rolloutd.conf
+    grep -q '0.0.0.0 port 9000' out
+    # The host's own program reads it; what is commented out, too.
+    "$BUILD/agent/kpcp-agent" status --config new/agent.conf >status
+    grep -qF https://10.0.2.2:9000 status
+    sed 's/^;//' new/agent.conf >all.conf
+    "$BUILD/agent/kpcp-agent" status --config all.conf
+}
+
+@test "init for this machine alone listens there alone, and says so" {
+    "$KPCP" init one --server IP:127.0.0.1 >out
+    grep -qx 'address = 127.0.0.1' one/rolloutd.conf
+    grep -q 'this machine alone' out
+    "$KPCP" init two --server DNS:localhost,IP:127.0.0.2 >out
+    grep -qx 'address = 127.0.0.1' two/rolloutd.conf
+    "$KPCP" init three --server IP:::1,DNS:localhost
+    grep -qx 'address = ::1' three/rolloutd.conf
+    "$KPCP" init four --server IP:127.0.0.1,DNS:localhost.example >out
+    grep -qx 'address = 0.0.0.0' four/rolloutd.conf
+    [ "$(grep -c 'this machine alone' out)" -eq 0 ]
+    "$KPCP" init five --server IP:fd00::1
+    grep -qx 'address = ::' five/rolloutd.conf
 }
 
 @test "init never touches what is there, and leaves nothing behind when it fails" {
