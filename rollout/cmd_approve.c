@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "kpcp.h"
 #include "lib/base/fs.h"
@@ -13,6 +14,7 @@
 #include "lib/report/show.h"
 #include "lib/trust/trust.h"
 #include "plan_file.h"
+#include "reply.h"
 #include "submit.h"
 #include "view.h"
 
@@ -64,9 +66,32 @@ static int sign(const struct kpcp *a, const char *plan, const char *key, struct 
 	if (r < 0)
 		return r;
 	/* Not on standard output, which has the controller's answer alone. */
-	fprintf(stderr, "approved: %s: %s; hosts begin with it until %s\n", d.name, what.data,
+	fprintf(stderr, "signed: %s: %s; hosts begin with it until %s\n", d.name, what.data,
 		view_time((int64_t)ret->expires_unix_s, until));
 	return 0;
+}
+
+/* What stands against the plan, as `kpcp plan` lists it: hosts may still come before the start, so it is no error. A
+ * controller that is away is the submission's to tell of. */
+static int warn(struct ask *controller, const char *plan, struct err *e)
+{
+	_cleanup_(buf_free) struct buf text = BUF_INIT(DIRECTIVE_BYTES_MAX);
+	_cleanup_(ask_free_json) json_t *answer = NULL;
+	struct reply reply = {.e = e};
+	struct err away = {0};
+	int r = fs_read(plan, &text, e);
+
+	if (r < 0)
+		return r;
+	r = ask(controller, "/v1/plans", text.data, text.len, &answer, &away);
+	if (r == -EAGAIN)
+		return 0;
+	if (r < 0)
+		return err_set(e, -r, "%s", away.text);
+	const json_t *problems = reply_list(&reply, answer, "problems");
+	for (size_t i = 0; i < json_array_size(problems); i++)
+		fprintf(stderr, "kpcp: warning: %s\n", reply_element(&reply, problems, i));
+	return reply.failed;
 }
 
 /* Two files cannot be replaced in one step; a directive beside an older signature is refused by everybody, and
@@ -111,6 +136,33 @@ static int find_key(const struct kpcp *a, const struct ask *controller, struct k
 	return 0;
 }
 
+static bool is_there(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+/* The files of an earlier approval may be what the controller has: only a new one that it took replaces them. Where
+ * none are, what could not be sent is kept for later. */
+static int send(struct ask *controller, struct approval *p, struct err *e)
+{
+	int r = submit(controller, p->directive.data, p->directive.len, p->signature.data, e);
+
+	if (r == 0) {
+		r = write_files(p, e);
+		return r < 0 ? err_context(e, "the controller has it, but its files are not complete") : 0;
+	}
+	if (r != -EAGAIN)
+		return err_context(e, "not submitted, and no file written");
+	if (is_there(p->directive_path) || is_there(p->signature_path))
+		return err_context(e, "not submitted, and %s of an earlier approval left as it is; approve again later",
+				   p->directive_path);
+	struct err full = {0};
+	if (write_files(p, &full) < 0)
+		return err_context(e, "not submitted, nor kept (%s)", full.text);
+	return err_context(e, "signed, but not submitted; later: kpcp submit %s %s", p->directive_path,
+			   p->signature_path);
+}
+
 static int run(void *target, int argc, char **argv, struct err *e)
 {
 	const struct kpcp *a = target;
@@ -127,17 +179,13 @@ static int run(void *target, int argc, char **argv, struct err *e)
 		r = ask_open(a, &controller, e);
 	if (r == 0)
 		r = find_key(a, &controller, &offline, &key, e);
+	if (r == 0 && !a->approve.no_submit)
+		r = warn(&controller, argv[0], e);
 	if (r == 0)
 		r = sign(a, argv[0], key, &p, e);
-	if (r == 0)
-		r = write_files(&p, e);
-	if (r < 0 || a->approve.no_submit)
+	if (r < 0)
 		return r;
-	r = submit(&controller, p.directive.data, p.directive.len, p.signature.data, e);
-	if (r == -EAGAIN)
-		return err_context(e, "signed, but not submitted; later: kpcp submit %s %s", p.directive_path,
-				   p.signature_path);
-	return r < 0 ? err_context(e, "signed, but not submitted") : r;
+	return a->approve.no_submit ? write_files(&p, e) : send(&controller, &p, e);
 }
 
 static int set_key(void *t, const char *value, struct err *e)

@@ -92,22 +92,56 @@ assert both["rollout"] == json.load(open("answers/GET_v1_rollouts_r1"))'
     [ ! -e answers/body.4 ]
 }
 
-@test "approve and submit send what was signed; a refusal leaves the files" {
+@test "approve and submit send what was signed; a refusal leaves the files of before" {
     controller
     plan r1.plan
     ask approve r1.plan >out 2>said
     grep -q 'kpcp start r1' out
     python3 -c 'import json
-body = json.load(open("answers/body.1"))
+body = json.load(open("answers/body.2"))
 assert body["directive"] == open("r1.plan.directive").read() and body["signature"] + "\n" == open("r1.plan.directive.sig").read()'
     ask submit r1.plan.directive r1.plan.directive.sig >out
-    cmp answers/body.1 answers/body.2
+    cmp answers/body.1 r1.plan
+    cmp answers/body.2 answers/body.3
+    [[ $(cat said) == *"signed: r1"*"written: r1.plan.directive and"* ]]
+    cp r1.plan.directive before.directive
+    cp r1.plan.directive.sig before.sig
     printf 'HTTP 409\na rollout r1 was there; take another name\n' >answers/POST_v1_rollouts
     run --separate-stderr ask approve r1.plan
-    refused "not submitted" "take another name"
+    refused "not submitted" "take another name" "no file"
+    [[ $stderr != *approved* && $stderr != *written:* ]]
+    unchanged() { cmp before.directive r1.plan.directive && cmp before.sig r1.plan.directive.sig; }
+    unchanged
     printf 'HTTP 503\nthe disk is full\n' >answers/POST_v1_rollouts
     run --separate-stderr ask approve r1.plan
+    refused "the disk is full" "left as it is"
+    unchanged
+    rm r1.plan.directive
+    run --separate-stderr ask approve r1.plan
+    refused "the disk is full" "left as it is"
+    [ ! -e r1.plan.directive ]
+    rm r1.plan.directive.sig
+    run --separate-stderr ask approve r1.plan
     refused "the disk is full" "kpcp submit r1.plan.directive r1.plan.directive.sig"
+    openssl dgst -sha256 -verify keys/approver.pub -signature <(base64 -d r1.plan.directive.sig) r1.plan.directive
+}
+
+@test "approve tells what stands against the plan, and goes on" {
+    controller
+    plan r1.plan
+    printf '{"name": "r1", "factor": "preset", "hosts": [], "problems": ["no host of cluster big", "h1 is HELD"]}' \
+        >answers/POST_v1_plans
+    ask approve r1.plan >out 2>said
+    grep -q 'kpcp start r1' out
+    grep -qx 'kpcp: warning: no host of cluster big' said
+    grep -qx 'kpcp: warning: h1 is HELD' said
+    printf 'HTTP 400\nplan:1: no such thing\n' >answers/POST_v1_plans
+    rm r1.plan.directive
+    run --separate-stderr ask approve r1.plan
+    refused "no such thing"
+    [ ! -e r1.plan.directive ]
+    printf 'HTTP 503\nlater\n' >answers/POST_v1_plans
+    ask approve r1.plan
 }
 
 @test "token prints the token alone; start, pause, resume, abort, retire say what came of it" {
