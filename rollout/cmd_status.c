@@ -105,7 +105,9 @@ static int set_interval(void *t, const char *value, struct err *e)
 }
 
 static const struct opt options[] = {
-    {"watch", NULL, "Go on showing, until the rollout ends: redrawn on a terminal, else a line for each change.",
+    {"watch", NULL,
+     "Go on showing: redrawn on a terminal, else a line for each change. With NAME until the rollout ends, without for "
+     "ever.",
      set_watch},
     {"until-done", NULL,
      "As --watch, and the exit code tells the end: 0 DONE; 2 ROLLED_BACK or ABORTED; 3 HOLD, which needs a person, or "

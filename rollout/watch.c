@@ -126,6 +126,8 @@ static int tell_changes(struct told *t, const struct watch *w, const json_t *ans
 		else if (r == 0)
 			r = tell_rollout(t, name, x, e);
 	}
+	if (r == 0 && reply.failed == 0 && !w->one && json_array_size(list) == 0)
+		r = tell(t, "", "", "no rollouts yet", e);
 	return reply.failed < 0 ? reply.failed : r;
 }
 

@@ -109,7 +109,7 @@ assert body["directive"] == open("r1.plan.directive").read() and body["signature
     printf 'HTTP 409\na rollout r1 was there; take another name\n' >answers/POST_v1_rollouts
     run --separate-stderr ask approve r1.plan
     refused "not submitted" "take another name" "no file"
-    [[ $stderr != *approved* && $stderr != *written:* ]]
+    [[ $stderr != *approved* && $stderr != *"written: r1"* ]]
     unchanged() { cmp before.directive r1.plan.directive && cmp before.sig r1.plan.directive.sig; }
     unchanged
     printf 'HTTP 503\nthe disk is full\n' >answers/POST_v1_rollouts
@@ -192,6 +192,25 @@ assert body["directive"] == open("r1.plan.directive").read() and body["signature
     run --separate-stderr ask status r1 --until-done
     [ "$status" -eq 1 ]
     [[ $stderr == *ELSEWHERE* ]]
+}
+
+@test "status --watch of all says at once that there are none, once, and then what comes" {
+    controller
+    rm answers/GET_v1_rollouts
+    mkdir answers/GET_v1_rollouts again
+    echo '{"rollouts": []}' >answers/GET_v1_rollouts/1
+    echo '{"rollouts": []}' >answers/GET_v1_rollouts/2
+    python3 "$BATS_TEST_DIRNAME/answers.py" again "$BATS_FILE_TMPDIR/comparison.json"
+    cp again/GET_v1_rollouts answers/GET_v1_rollouts/3
+    timeout 60 "$KPCP" status --watch --interval 100ms --config keys/kpcp.conf >out 3>&- &
+    local watching=$!
+    comes() { grep -q 'r1: ' out; }
+    until_true 20 comes
+    kill "$watching"
+    wait "$watching" || :
+    [ "$(grep -c 'no rollouts yet' out)" -eq 1 ]
+    [[ $(head -n 1 out) == *"no rollouts yet" ]]
+    "$KPCP" status --help | tr -s ' \n' '  ' | grep -q 'without for ever'
 }
 
 @test "status --watch redraws on a terminal" {
