@@ -180,6 +180,12 @@ int agent_conf_read(const char *path, struct agent_conf *ret, struct err *e)
 			       .probation_ns = 900 * SECOND_NS};
 	int r = conf_read(path, keys, ARRAY_SIZE(keys), &c, e);
 
+	if (r == -ENOENT)
+		return err_set(
+		    e, ENOENT,
+		    "there is no configuration %s: name another file by --config FILE, or copy the agent.conf "
+		    "that 'kpcp init' made",
+		    path);
 	if (r < 0)
 		return r;
 	if (!*c.name) {

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/journal_stream.h"
+
 #define AGAIN_NS 3600000000000ull
 
 void say(enum say_level level, const char *fmt, ...)
@@ -22,8 +24,8 @@ void say(enum say_level level, const char *fmt, ...)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = ' ';
 	}
-	int n = isatty(STDERR_FILENO) ? snprintf(line, sizeof(line), "%s\n", text)
-				      : snprintf(line, sizeof(line), "<%d>%s\n", (int)level, text);
+	int n = journal_stream(STDERR_FILENO) ? snprintf(line, sizeof(line), "<%d>%s\n", (int)level, text)
+					      : snprintf(line, sizeof(line), "%s\n", text);
 	/* In one write, so that lines of two processes do not mix. A log that is full or gone stops nothing. */
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;

@@ -15,6 +15,7 @@
 #include "api.h"
 #include "http.h"
 #include "lib/base/fs.h"
+#include "lib/base/journal_stream.h"
 #include "lib/base/opt.h"
 #include "rolloutd_conf.h"
 #include "store.h"
@@ -37,10 +38,13 @@ struct rolloutd {
 	bool watched; /* systemd wants to hear from us */
 };
 
-/* Priorities in front, as systemd's journal reads them. */
+/* Priorities in front where systemd's journal reads them. */
 static void log_line(int priority, const char *text)
 {
-	fprintf(stderr, "<%d>%s\n", priority, text);
+	if (journal_stream(STDERR_FILENO))
+		fprintf(stderr, "<%d>%s\n", priority, text);
+	else
+		fprintf(stderr, "%s\n", text);
 }
 
 static void log_http(void *user, int priority, const char *text)
@@ -184,6 +188,11 @@ static int run(const struct options *o, struct err *e)
 	static struct rolloutd d;
 	int r = rolloutd_conf_read(o->config, &d.conf, e);
 
+	if (r == -ENOENT)
+		r = err_set(e, ENOENT,
+			    "there is no configuration %s: name another file by --config FILE, or make one by 'kpcp "
+			    "init'",
+			    o->config);
 	if (r == 0)
 		r = serve(&d, e);
 	http_close(&d.http);
@@ -195,6 +204,7 @@ int main(int argc, char **argv)
 {
 	static const struct opt opts[] = {{"config", "FILE", "", set_config}, {"version", NULL, "", set_version}};
 	struct options o = {.config = ROLLOUTD_CONF_SYSTEM};
+	char line[ERR_TEXT_MAX + sizeof(PROGRAM) + 2];
 	struct err e = {0};
 	_Bool help = 0;
 	int n = 0;
@@ -214,6 +224,7 @@ int main(int argc, char **argv)
 		r = run(&o, &e);
 	if (r == 0)
 		return EXIT_SUCCESS;
-	fprintf(stderr, "<%d>" PROGRAM ": %s\n", LOG_ERR, e.text);
+	snprintf(line, sizeof(line), PROGRAM ": %s", e.text);
+	log_line(LOG_ERR, line);
 	return EXIT_FAILURE;
 }

@@ -72,6 +72,16 @@ said() { grep -qE -- "$1" agent.log; }
     agent
     until_true 20 said 'polling as h1'
     absent -E 'enrolled at|token: ' agent.log
+    absent '^<' agent.log
+    # Where the journal reads, both processes' lines have priorities.
+    stop_pid "$RUNS"
+    : >agent.log
+    export JOURNAL_STREAM
+    JOURNAL_STREAM=$(stat -c %d:%i agent.log)
+    agent
+    until_true 20 said '^<6>.*polling as h1'
+    stop_pid "$RUNS"
+    absent -v '^<[3-6]>' agent.log
 }
 
 @test "a token for another host, a used one, and none at all are explained, and waited through" {

@@ -324,3 +324,21 @@ try: assert not "ended: %r" % other.recv(4096)
 except socket.timeout: pass'
     kill -0 "$SERVER"
 }
+
+@test "priorities are for the journal alone, and a configuration that is missing has a next step" {
+    [ "$(head -c 9 log)" = listening ]
+    run --separate-stderr "$ROLLOUTD" --config none.conf
+    refused "no configuration none.conf" --config "kpcp init"
+    [ "${stderr:0:1}" = k ]
+    # What systemd does: the variable names the very stream.
+    : >journal
+    JOURNAL_STREAM=$(stat -c %d:%i journal) "$ROLLOUTD" --config none.conf 2>>journal || :
+    grep -q '^<3>kpcp-rolloutd: ' journal
+    # What is started below a service and writes elsewhere has the variable, too.
+    JOURNAL_STREAM=$(stat -c %d:%i journal) "$ROLLOUTD" --config none.conf 2>elsewhere || :
+    grep -q '^kpcp-rolloutd: ' elsewhere
+    for bad in : 1 1: :1 x:y 99999999999999999999999999:1; do
+        JOURNAL_STREAM=$bad "$ROLLOUTD" --config none.conf 2>elsewhere || :
+        grep -q '^kpcp-rolloutd: ' elsewhere
+    done
+}
