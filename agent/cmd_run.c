@@ -90,6 +90,7 @@ static int run(void *target, int argc, char **argv, struct err *e)
 		return err_set(e, EPERM,
 			       "kpcp-agent run needs root: it installs kernels; start it by systemctl start "
 			       "kpcp-agent");
+	say_open();
 	int r = agent_conf_read(args->config, &c, e);
 	if (r == 0)
 		r = drop_user_find(c.user, &u, e);

@@ -4,6 +4,7 @@
 #include "say.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,13 @@
 #include "lib/base/journal_stream.h"
 
 #define AGAIN_NS 3600000000000ull
+
+static bool levels; /* stand in front */
+
+void say_open(void)
+{
+	levels = journal_stream(STDERR_FILENO);
+}
 
 void say(enum say_level level, const char *fmt, ...)
 {
@@ -24,8 +32,8 @@ void say(enum say_level level, const char *fmt, ...)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = ' ';
 	}
-	int n = journal_stream(STDERR_FILENO) ? snprintf(line, sizeof(line), "<%d>%s\n", (int)level, text)
-					      : snprintf(line, sizeof(line), "%s\n", text);
+	int n = levels ? snprintf(line, sizeof(line), "<%d>%s\n", (int)level, text)
+		       : snprintf(line, sizeof(line), "%s\n", text);
 	/* In one write, so that lines of two processes do not mix. A log that is full or gone stops nothing. */
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;

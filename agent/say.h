@@ -9,6 +9,10 @@
 
 enum say_level { SAY_ERROR = 3, SAY_WARNING = 4, SAY_NOTICE = 5, SAY_INFO = 6 }; /* as syslog(3) */
 
+/* Looks who reads: levels are for the journal. Once, at the start: the environment, which tells, is not for all that
+ * comes later. Without it lines have no level. */
+void say_open(void);
+
 /* One line; control characters become blanks. */
 void say(enum say_level level, const char *fmt, ...) printf_like(2, 3);
 
