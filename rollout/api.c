@@ -234,8 +234,10 @@ void api_answer(struct api *a, const struct http_request *q, struct http_reply *
 	if (!route || !allowed(route, q, ret)) /* admitted, so it cannot be; and never must */
 		return http_reply_line(ret, 404, "there is no %s here", q->path);
 	int r = route->role == TRUST_HOST ? check_host(&c, &e) : 0;
+	store_by(a->store, route->role == TRUST_OPERATOR ? q->who->name : "");
 	if (r == 0)
 		r = route->fn(&c, &e);
+	store_by(a->store, "");
 	/* Agents ask for nothing by name, so what is missing, or there twice, is ours. */
 	if ((r == -ENOENT || r == -EEXIST) && route->role != TRUST_OPERATOR)
 		r = api_ours(r, &e);

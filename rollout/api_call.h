@@ -44,8 +44,8 @@ int api_ours(int r, struct err *e);
 /* Makes the reply of object, which is taken; NULL stands for memory that ran out. */
 int must_check api_json(struct api_call *c, unsigned status, json_t *object, struct err *e);
 
-/* Keeps in the store, and logs, what the calling operator did; a failure is logged. */
-void api_note(struct api_call *c, const char *rollout, const char *host, const char *fmt, ...) printf_like(4, 5);
+/* Logs what the calling operator did, and to what; the store's own events say it, too (store_by). */
+void api_note(struct api_call *c, const char *fmt, ...) printf_like(2, 3);
 
 /* Parts of answers; NULL when memory runs out. */
 json_t *api_json_text(const char *text); /* never fails on bytes that are no UTF-8 */

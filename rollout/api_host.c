@@ -105,7 +105,7 @@ int api_retire(struct api_call *c, struct err *e)
 		r = store_host_get(c->api->store, h.name, &h, e);
 	if (r < 0)
 		return r;
-	api_note(c, "", h.name, "retired it");
+	api_note(c, "retired host %s", h.name);
 	return api_json(c, 200, api_json_host(&h, c->now), e);
 }
 
@@ -146,6 +146,6 @@ int api_token(struct api_call *c, struct err *e)
 				 &expires, e);
 	if (r < 0)
 		return r;
-	api_note(c, "", host, "made a token for it, into cluster %s", cluster);
+	api_note(c, "made a token for host %s, into cluster %s", host, cluster);
 	return api_json(c, 201, json_pack("{s:s, s:I}", "token", token, "expires_unix_s", (json_int_t)expires), e);
 }

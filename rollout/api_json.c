@@ -21,19 +21,16 @@ int api_json(struct api_call *c, unsigned status, json_t *object, struct err *e)
 	return 0;
 }
 
-void api_note(struct api_call *c, const char *rollout, const char *host, const char *fmt, ...)
+void api_note(struct api_call *c, const char *fmt, ...)
 {
 	char what[STORE_TEXT_MAX - 80], text[STORE_TEXT_MAX];
-	struct err e = {0};
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	snprintf(text, sizeof(text), "operator %s %s", c->q->who->name, what);
+	snprintf(text, sizeof(text), "operator '%s' %s", c->q->who->name, what);
 	c->api->log(LOG_INFO, text);
-	if (store_event_add(c->api->store, rollout, host, text, c->now, &e) < 0)
-		c->api->log(LOG_ERR, e.text);
 }
 
 json_t *api_json_text(const char *text)

@@ -27,7 +27,14 @@ static int check_rollouts(struct api_call *c, const struct directive *d, struct 
 	int r = store_rollouts(c->api->store, &list, &n, e);
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		if (strcmp(list[i].name, d->name) == 0)
+		bool same = strcmp(list[i].name, d->name) == 0;
+		if (same && list[i].state == ROLLOUT_APPROVED)
+			forecast_problem(
+			    p,
+			    "%s is APPROVED already: kpcp start %s; to approve another plan, give that one "
+			    "another name",
+			    d->name, d->name);
+		else if (same)
 			forecast_problem(p, "there was a rollout %s already; choose another name", d->name);
 		if (list[i].state != ROLLOUT_APPROVED && !rollout_state_final(list[i].state))
 			forecast_problem(p,

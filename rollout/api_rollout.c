@@ -78,7 +78,7 @@ int api_rollout_add(struct api_call *c, struct err *e)
 	r = store_rollout_add(c->api->store, text, len, signature, &d, c->now, e);
 	if (r < 0)
 		return r;
-	api_note(c, d.name, "", "handed in the approved plan (serial %llu)", (unsigned long long)d.serial);
+	api_note(c, "handed in the approved plan of rollout %s (serial %llu)", d.name, (unsigned long long)d.serial);
 	return answer(c, 201, d.name, e);
 }
 
@@ -163,7 +163,7 @@ static int change(struct api_call *c, const char *done,
 		r = fn(c->api->store, c->part[0], c->now, e);
 	if (r < 0)
 		return r;
-	api_note(c, c->part[0], "", "%s it", done);
+	api_note(c, "%s rollout %s", done, c->part[0]);
 	return answer(c, 200, c->part[0], e);
 }
 

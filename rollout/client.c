@@ -234,7 +234,7 @@ static int explain_status(const struct client *c, long status, const char *metho
 		return err_set(e, EACCES, "the controller refuses this: %s. Is %s an operator's certificate?", reason,
 			       t->cert);
 	case 404:
-		return err_set(e, ENOENT, "the controller knows no such thing: %s", reason);
+		return err_set(e, ENOENT, "the controller says: %s", reason);
 	case 409:
 		return err_set(e, EEXIST, "the controller did not do it: %s", reason);
 	default:

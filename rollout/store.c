@@ -376,7 +376,17 @@ int store_say(struct store *s, const char *rollout, const char *host, uint64_t n
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	if (s->by[0]) {
+		size_t len = strlen(text);
+
+		snprintf(text + len, sizeof(text) - len, " (operator '%s')", s->by);
+	}
 	return add_event(s, !host[0], rollout, host, text, now, e);
+}
+
+void store_by(struct store *s, const char *operator_name)
+{
+	snprintf(s->by, sizeof(s->by), "%s", operator_name);
 }
 
 int store_event_add(struct store *s, const char *rollout, const char *host, const char *text, uint64_t now,

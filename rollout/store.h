@@ -198,5 +198,8 @@ struct store_event {
 int must_check store_events(struct store *s, const char *rollout, const char *host, uint32_t limit,
 			    struct store_event **ret, size_t *n, struct err *e);
 /* Something that a person should find later: an operator's act, a refused certificate. Cut at STORE_TEXT_MAX. */
+/* Events from now on are this operator's doing, and say so; "": nobody's. */
+void store_by(struct store *s, const char *operator_name);
+
 int must_check store_event_add(struct store *s, const char *rollout, const char *host, const char *text, uint64_t now,
 			       struct err *e);

@@ -26,6 +26,7 @@ struct store {
 	char dir[PATH_MAX];
 	struct store_waits waits;
 	uint64_t flushed_unix_s;
+	char by[65];                      /* the operator whose doing events are now; "": nobody's */
 	char running[DIRECTIVE_NAME_MAX]; /* the rollout that is started and not final; "": none */
 	struct store_mem *host;           /* by name */
 	size_t n, cap;

@@ -209,8 +209,20 @@ int store_rollout_add(struct store *s, const char *text, size_t len, const char 
 
 static int refuse(const struct store_rollout *x, const char *verb, struct err *e)
 {
-	return err_set(e, ESTALE, "%s is %s%s, so it cannot be %s", x->name, rollout_state_name(x->state),
-		       x->state == ROLLOUT_APPROVED ? " and was not started" : "", verb);
+	const char *state = rollout_state_name(x->state);
+
+	if (x->state == ROLLOUT_APPROVED)
+		return err_set(
+		    e, ESTALE,
+		    "%s is %s and was not started, so it cannot be %s; nothing happens before: kpcp start %s", x->name,
+		    state, verb, x->name);
+	if (rollout_state_final(x->state))
+		return err_set(e, ESTALE,
+			       "%s is %s and has ended, so it cannot be %s; for another attempt approve the plan under "
+			       "another name",
+			       x->name, state, verb);
+	return err_set(e, ESTALE, "%s is %s, so it cannot be %s; it goes back by itself, see: kpcp status %s", x->name,
+		       state, verb, x->name);
 }
 
 static bool goes_forward(enum rollout_state s)
@@ -273,7 +285,7 @@ int store_rollout_abort(struct store *s, const char *name, uint64_t now, struct 
 			   DB_T(name), DB_T(rollout_state_name(ROLLOUT_ABORTED)),
 			   DB_T("an operator aborted it before its start"), DB_I(now));
 	if (r == 0)
-		r = store_say(s, name, "", now, e, "aborted by an operator");
+		r = store_say(s, name, "", now, e, "aborted");
 	r = store_end(s, r, e);
 	return r < 0 ? err_context(e, "aborting rollout %s", name) : 0;
 }

@@ -112,8 +112,9 @@ static int may_start(const struct store *s, const struct store_rollout *x, const
 		     struct err *e)
 {
 	if (x->state != ROLLOUT_APPROVED)
-		return err_set(e, ESTALE, "%s is %s: it was started before; approve the plan anew, under another name",
-			       x->name, rollout_state_name(x->state));
+		return err_set(e, ESTALE, "%s is %s: %s", x->name, rollout_state_name(x->state),
+			       rollout_state_final(x->state) ? "it has ended; approve the plan anew, under another name"
+							     : "it was started before; see how it goes: kpcp status");
 	if (s->running[0])
 		return err_set(e, EBUSY, "%s still runs, and one rollout runs at a time; wait for its end, or abort it",
 			       s->running);

@@ -91,7 +91,44 @@ PLAN
     grep -qE '^ +[0-9]+ .* commit +done' out
     ask history --json >out
     python3 -c 'import json; texts = [x["text"] for x in json.load(open("out"))["events"]]
-assert any("handed in" in t for t in texts) and any("start" in t for t in texts), texts'
+by = " (operator \u0027operator\u0027)"
+for first in "approved, serial", "started: 1 canaries", "a token to enrol it into big":
+    assert [t for t in texts if t.startswith(first)] and all(t.endswith(by) for t in texts if t.startswith(first)), texts
+assert [t for t in texts if t.startswith("enrolled into")] and not any(t.endswith(by) for t in texts if t.startswith("enrolled")), texts
+assert not any("handed in" in t or "started it" in t for t in texts), texts'
+    for line in "made a token for host h1, into cluster big" "handed in the approved plan of rollout r1 (serial" "started rollout r1"; do
+        grep -qF "operator 'operator' $line" log
+    done
+}
+
+@test "each state says what can be done next" {
+    host h1 poll
+    host h2 poll
+    plan_named r4 10min >r4.plan
+    ask approve r4.plan
+    run --separate-stderr ask plan r4.plan
+    [ "$status" -eq 1 ]
+    [[ $(tr -s ' \n' '  ' <<<"$output") == *"r4 is APPROVED already: kpcp start r4"* ]]
+    for verb in pause resume; do
+        run --separate-stderr ask $verb r4
+        refused "not started" "kpcp start r4"
+    done
+    ask abort r4
+    for verb in pause resume; do
+        run --separate-stderr ask $verb r4
+        refused "ABORTED and has ended" "another name"
+    done
+    run --separate-stderr ask start r4
+    refused "ABORTED: it has ended" "another name"
+    [[ $stderr != *"started before"* ]]
+    run --separate-stderr ask plan r4.plan
+    [[ $output == *"choose another name"* ]]
+    plan_named r5 10min >r5.plan
+    ask approve r5.plan
+    ask start r5
+    run --separate-stderr ask start r5
+    refused "started before" "kpcp status"
+    ask abort r5
 }
 
 @test "hosts that only say that orders are done are found out by their own reports" {
@@ -163,7 +200,7 @@ assert any("handed in" in t for t in texts) and any("start" in t for t in texts)
     for command in "why h9" "status r9" "table r9" "start r9" "abort r9" "retire h9"; do
         # shellcheck disable=SC2086 # two words
         run --separate-stderr ask $command
-        refused "knows no such thing" "${command#* }"
+        refused "the controller says: no " "${command#* }" "see: kpcp"
     done
     mkdir mixed
     cp keys/*.* mixed/
