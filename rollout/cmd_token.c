@@ -33,7 +33,7 @@ static int tell(const json_t *answer, const char *host, const struct kpcp *a, st
 		fprintf(stderr,
 			"This lets %s enrol in cluster %s, once, until %s: put it into its /etc/kpcp/token (mode "
 			"0600), with "
-			"ca.pem and approver.pub beside it\n",
+			"agent.conf, ca.pem and approver.pub beside it\n",
 			host, a->token.cluster, view_time(until_s, until));
 	return r;
 }

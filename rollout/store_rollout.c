@@ -218,7 +218,7 @@ static int refuse(const struct store_rollout *x, const char *verb, struct err *e
 		    state, verb, x->name);
 	if (rollout_state_final(x->state))
 		return err_set(e, ESTALE,
-			       "%s is %s and has ended, so it cannot be %s; for another attempt approve the plan under "
+			       "%s is %s, so it cannot be %s: it has ended; for another attempt approve the plan under "
 			       "another name",
 			       x->name, state, verb);
 	return err_set(e, ESTALE, "%s is %s, so it cannot be %s; it goes back by itself, see: kpcp status %s", x->name,

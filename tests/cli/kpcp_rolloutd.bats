@@ -116,7 +116,7 @@ assert not any("handed in" in t or "started it" in t for t in texts), texts'
     ask abort r4
     for verb in pause resume; do
         run --separate-stderr ask $verb r4
-        refused "ABORTED and has ended" "another name"
+        refused "ABORTED, so it cannot be" "it has ended" "another name"
     done
     run --separate-stderr ask start r4
     refused "ABORTED: it has ended" "another name"
