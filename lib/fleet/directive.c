@@ -10,6 +10,7 @@
 
 #include "form.h"
 #include "lib/base/conf.h"
+#include "lib/base/list.h"
 #include "lib/base/near.h"
 #include "lib/base/num.h"
 #include "lib/core/stats.h"
@@ -76,38 +77,42 @@ static int set_name(void *t, const char *value, struct err *e)
 	return set_form(directive(t)->name, sizeof(directive(t)->name), &form_name, value, e);
 }
 
-/* Takes the next word from *at, which moves behind it; 0: there is none. A word that is too long is cut, and still too
- * long for its form. */
-static size_t next_word(const char **at, char *ret, size_t size)
+/* The next word of a list. A word that is too long is cut, and still too long for its form. 1, 0 or an error. */
+static int next_word(const char **at, char *ret, size_t size, struct err *e)
 {
-	const char *word = *at + strspn(*at, " \t");
-	size_t len = strcspn(word, " \t");
+	const char *word;
+	size_t len;
+	int r = list_next(at, &word, &len, e);
 
-	*at = word + len;
+	if (r <= 0)
+		return r;
 	if (len >= size)
 		len = size - 1;
 	memcpy(ret, word, len);
 	ret[len] = 0;
-	return len;
+	return 1;
 }
 
 static int set_clusters(void *t, const char *value, struct err *e)
 {
 	struct directive *d = directive(t);
 	char word[DIRECTIVE_NAME_MAX + 1];
+	int r;
 
-	while (next_word(&value, word, sizeof(word)) > 0) {
+	while ((r = next_word(&value, word, sizeof(word), e)) > 0) {
 		if (d->n_clusters == DIRECTIVE_CLUSTERS_MAX)
 			return err_set(e, EINVAL, "more than %d clusters", DIRECTIVE_CLUSTERS_MAX);
 		for (uint32_t i = 0; i < d->n_clusters; i++)
 			if (strcmp(d->cluster[i], word) == 0)
 				return err_set(e, EINVAL, "%s is named twice", word);
 		char *cluster = d->cluster[d->n_clusters];
-		int r = set_form(cluster, sizeof(d->cluster[0]), &form_name, word, e);
+		r = set_form(cluster, sizeof(d->cluster[0]), &form_name, word, e);
 		if (r < 0)
-			return err_context(e, "clusters' names stand with blanks between them");
+			return r;
 		d->n_clusters++;
 	}
+	if (r < 0)
+		return r;
 	return d->n_clusters > 0 ? 0 : err_set(e, EINVAL, "names no cluster");
 }
 
@@ -227,19 +232,25 @@ static int set_percent(void *t, const char *value, struct err *e)
 	struct directive *d = directive(t);
 	uint32_t last = 0;
 	char word[16];
+	int r;
 
-	for (d->n_waves = 0; next_word(&value, word, sizeof(word)) > 0; d->n_waves++) {
+	for (d->n_waves = 0; (r = next_word(&value, word, sizeof(word), e)) > 0; d->n_waves++) {
 		if (d->n_waves == DIRECTIVE_WAVES_MAX)
 			return err_set(e, EINVAL, "more than %d waves", DIRECTIVE_WAVES_MAX);
 		uint32_t *percent = &d->wave_percent[d->n_waves];
-		int r = set_u32(percent, word, 1, 100, e);
+		size_t len = strlen(word);
+		if (len > 1 && word[len - 1] == '%')
+			word[len - 1] = 0;
+		r = set_u32(percent, word, 1, 100, e);
 		if (r < 0)
-			return err_context(e, "percentages stand without a sign and with blanks between them");
+			return r;
 		if (*percent <= last)
 			return err_set(e, EINVAL, "%u after %u: each wave is of all hosts so far, so they must rise",
 				       *percent, last);
 		last = *percent;
 	}
+	if (r < 0)
+		return r;
 	if (last != 100)
 		return err_set(e, EINVAL, "the last wave must be 100: add it, or hosts would be left out");
 	return 0;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/list.h"
 #include "lib/base/near.h"
 #include "lib/base/num.h"
 
@@ -101,13 +102,25 @@ static int take_one(const char *from, const char *to, struct directive_setting *
 	return take(key, value, ret, e);
 }
 
+/* Where "key=value" ends: blanks may stand around "=", none in a value. */
+static const char *one_end(const char *at)
+{
+	const char *end = at + strcspn(at, ","), *equals = memchr(at, '=', (size_t)(end - at));
+
+	if (!equals)
+		return end;
+	equals++;
+	equals += strspn(equals, " \t");
+	return equals + strcspn(equals, " \t,");
+}
+
 int setting_parse(const char *list, struct directive_setting *ret, uint32_t cap, uint32_t *n, struct err *e)
 {
 	struct directive_setting got[ARRAY_SIZE(known)];
 	uint32_t count = 0;
 
-	for (const char *at = list;; at++) {
-		const char *end = at + strcspn(at, ",");
+	for (const char *at = list;;) {
+		const char *end = one_end(at);
 		struct directive_setting one = {0};
 		int r = take_one(at, end, &one, e);
 
@@ -121,6 +134,8 @@ int setting_parse(const char *list, struct directive_setting *ret, uint32_t cap,
 		/* Each key once: what is known fits. */
 		got[count++] = one;
 		at = end;
+		if ((r = list_skip(&at, e)) < 0)
+			return r;
 		if (*at == 0)
 			break;
 	}

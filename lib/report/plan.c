@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/base/list.h"
 #include "lib/base/near.h"
 #include "lib/base/num.h"
 
@@ -65,23 +66,19 @@ static int add_endpoint(bool judged[ENDPOINT_COUNT], const char *name, size_t le
 static int set_endpoints(void *t, const char *value, struct err *e)
 {
 	bool judged[ENDPOINT_COUNT] = {false};
+	const char *word, *at = value;
+	size_t len;
+	int r, n = 0;
 
-	for (const char *at = value;;) {
-		at += strspn(at, " \t");
-		size_t len = strcspn(at, ",");
-		size_t name = len;
-
-		while (name > 0 && strchr(" \t", at[name - 1]))
-			name--;
-		if (name == 0)
-			return err_set(e, EINVAL, "\"%s\" is no list of endpoints, as \"p99, p99.9, exit\" is", value);
-		int r = add_endpoint(judged, at, name, e);
+	for (; (r = list_next(&at, &word, &len, e)) > 0; n++) {
+		r = add_endpoint(judged, word, len, e);
 		if (r < 0)
 			return r;
-		if (at[len] == 0)
-			break;
-		at += len + 1;
 	}
+	if (r < 0)
+		return r;
+	if (n == 0)
+		return err_set(e, EINVAL, "\"%s\" is no list of endpoints, as \"p99, p99.9, exit\" is", value);
 	memcpy(((struct judge_plan *)t)->judged, judged, sizeof(judged));
 	return 0;
 }

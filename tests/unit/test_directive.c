@@ -144,6 +144,37 @@ static void test_every_key(void **state)
 	assert_int_equal(d.budget, 7);
 }
 
+/* One rule for all of them. */
+static void test_lists(void **state)
+{
+	static const char *const lists[][4] = {
+	    {"db web", "25 50 100", "p99 exit", "vm.pcp_batch_scale_max=0 vm.zone_reclaim_mode = 1"},
+	    {"db,web", "25%,50%,100%", "p99,exit", "vm.pcp_batch_scale_max=0,vm.zone_reclaim_mode=1"},
+	    {"db, web", "25%, 50, 100%", "p99 ,exit", "vm.pcp_batch_scale_max = 0 , vm.zone_reclaim_mode=1"},
+	};
+	struct directive d;
+	char text[1024];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		snprintf(
+		    text, sizeof(text),
+		    "[rollout]\nname = x\nclusters = %s\n[waves]\npercent = %s\n[judge]\nendpoints = %s\n[preset]\n"
+		    "name = x\nsettings = %s\n",
+		    lists[i][0], lists[i][1], lists[i][2], lists[i][3]);
+		takes(text, &d);
+		assert_int_equal(d.n_clusters, 2);
+		assert_string_equal(d.cluster[1], "web");
+		assert_int_equal(d.n_waves, 3);
+		assert_int_equal(d.wave_percent[0], 25);
+		assert_true(d.judge.judged[ENDPOINT_P99] && d.judge.judged[ENDPOINT_EXIT]);
+		assert_false(d.judge.judged[ENDPOINT_P999]);
+		assert_int_equal(d.preset.n, 2);
+		assert_string_equal(d.preset.setting[0].value, "0");
+		assert_string_equal(d.preset.setting[1].key, "vm.zone_reclaim_mode");
+	}
+}
+
 static void test_health(void **state)
 {
 	struct directive d;
@@ -189,7 +220,7 @@ static void test_refuses_values(void **state)
 	    {"[rollout]\nname = a/b\n", "is not a name"},
 	    {"[rollout]\nname =\n", "is not a name"},
 	    {"[rollout]\nname = 1234567890123456789012345678901234567890123456789\n", "49 characters"},
-	    {"[rollout]\nclusters = db,web\n", "plan.conf:2: clusters: clusters' names stand with blanks"},
+	    {"[rollout]\nclusters = db,,web\n", "plan.conf:2: clusters: a comma"},
 	    {"[rollout]\nclusters = db web db\n", "db is named twice"},
 	    {"[rollout]\nclusters =\n", "names no cluster"},
 	    {"[rollout]\nclusters = 1234567890123456789012345678901234567890123456789\n", "is not a name"},
@@ -227,8 +258,11 @@ static void test_refuses_values(void **state)
 	    {"[waves]\npercent = 50 25 100\n", "25 after 50"},
 	    {"[waves]\npercent = 25 50\n", "the last wave must be 100"},
 	    {"[waves]\npercent =\n", "the last wave must be 100"},
-	    {"[waves]\npercent = 25% 100%\n", "without a sign"},
-	    {"[waves]\npercent = 25, 100\n", "without a sign"},
+	    {"[waves]\npercent = 25,, 100\n", "plan.conf:2: percent: a comma"},
+	    {"[waves]\npercent = ,25 100\n", "plan.conf:2: percent: a comma"},
+	    {"[waves]\npercent = 25 100,\n", "plan.conf:2: percent: a comma"},
+	    {"[waves]\npercent = % 100\n", "plan.conf:2: percent"},
+	    {"[waves]\npercent = 25%% 100\n", "plan.conf:2: percent"},
 	    {"[waves]\npercent = 0 100\n", "plan.conf:2: percent"},
 	    {"[waves]\npercent = 50 101\n", "plan.conf:2: percent"},
 	    {"[waves]\npercent = 1 2 3 4 5 6 7 8 100\n", "more than 8 waves"},
@@ -258,8 +292,8 @@ static void test_refuses_settings(void **state)
 	    {"vm.pcp_batch_scale_max=", "not understood"},
 	    {"vm.pcp_batch_scale_max", "is not key=value"},
 	    {"", "is not key=value"},
-	    {"vm.pcp_batch_scale_max=0,", "is not key=value"},
-	    {"vm.pcp_batch_scale_max=0,,vm.zone_reclaim_mode=0", "is not key=value"},
+	    {"vm.pcp_batch_scale_max=0,", "a comma has nothing after it"},
+	    {"vm.pcp_batch_scale_max=0,,vm.zone_reclaim_mode=0", "a comma has nothing after it"},
 	    {"vm.percpu_pagelist_high_fraction=7", "takes -1, 0 and 8 or more"},
 	    {"vm.percpu_pagelist_high_fraction=-2", "out of range"},
 	    {"vm.min_free_kbytes=16777217", "out of range"},
@@ -413,6 +447,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_kernel_with_defaults),
 	    cmocka_unit_test(test_every_key),
+	    cmocka_unit_test(test_lists),
 	    cmocka_unit_test(test_health),
 	    cmocka_unit_test(test_one_factor),
 	    cmocka_unit_test(test_refuses_values),
