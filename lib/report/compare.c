@@ -131,16 +131,16 @@ static int check_pair(const struct compare_file *a, const struct compare_file *b
 	bool one_host = strcmp(x->host, y->host) == 0;
 	char boot[9];
 
-	if (one_boot && factor == COMPARE_KERNELS)
-		return err_set(
-		    e, EINVAL,
-		    "%s and %s are of the same boot (boot id %s-...): each boot counts once; leave one out, or "
-		    "reboot before recording again",
-		    a->path, b->path, text_hex(x->boot_id, 4, boot));
 	if (one_boot && x->start_unix_s == y->start_unix_s && x->seed == y->seed)
 		return err_set(e, EINVAL,
 			       "%s and %s are the same recording (boot id %s-...): each counts once; leave one out",
 			       a->path, b->path, text_hex(x->boot_id, 4, boot));
+	if (one_boot && factor == COMPARE_KERNELS)
+		return err_set(
+		    e, EINVAL,
+		    "%s and %s are of the same boot (boot id %s-...): each boot counts once; leave one out, or boot "
+		    "the other kernel before recording again; two settings of one kernel are compared by --setting",
+		    a->path, b->path, text_hex(x->boot_id, 4, boot));
 	if (one_boot && !one_host)
 		return err_set(
 		    e, EINVAL,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "caution.h"
 #include "text.h"
 
 static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
@@ -196,6 +197,7 @@ static const char *verdict_colour(enum verdict_kind k)
 int table_verdict(struct buf *out, const struct comparison *c, bool colour, struct err *e)
 {
 	const struct verdict *v = &c->verdict;
+	char caution[CAUTION_MAX][CAUTION_TEXT_MAX];
 	int r = buf_addf(out, e, "\n%-10s%9s%20s%9s%11s  %s\n", "endpoint", "ratio", "interval", "limit", "random. p",
 			 "decision");
 
@@ -222,6 +224,9 @@ int table_verdict(struct buf *out, const struct comparison *c, bool colour, stru
 			     verdict_name(v->kind), colour ? "\033[0m" : "");
 	for (uint32_t i = 0; r == 0 && i < v->n_reasons; i++)
 		r = text_wrap(out, "  - ", v->reason[i], TABLE_WIDTH, e);
+	unsigned n = caution_list(c, caution);
+	for (unsigned i = 0; r == 0 && i < n; i++)
+		r = text_wrap(out, "warning: ", caution[i], TABLE_WIDTH, e);
 	return r;
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "caution.h"
 #include "text.h"
 
 /* Jansson refuses a NULL value and a NULL target alike, so memory that ran out shows in `failed`, once, at the end. */
@@ -293,6 +294,7 @@ static int dump(struct buf *buf, const struct out *o, json_t *root, struct err *
 
 int to_json_comparison(struct buf *buf, const struct comparison *c, struct err *e)
 {
+	char caution[CAUTION_MAX][CAUTION_TEXT_MAX];
 	struct out o = {0};
 	json_t *root = json_object(), *list = json_array(), *canaries = json_object(), *controls = json_object();
 
@@ -302,6 +304,10 @@ int to_json_comparison(struct buf *buf, const struct comparison *c, struct err *
 	for (uint32_t i = 0; i < c->verdict.n_reasons; i++)
 		push(&o, list, json_string(c->verdict.reason[i]));
 	put(&o, root, "reasons", list);
+	list = json_array();
+	for (unsigned i = 0, n = caution_list(c, caution); i < n; i++)
+		push(&o, list, json_string(caution[i]));
+	put(&o, root, "warnings", list);
 	list = json_array();
 	for (int i = 0; i < ENDPOINT_COUNT; i++)
 		push(&o, list, endpoint(&o, (enum endpoint)i, &c->verdict.endpoint[i]));

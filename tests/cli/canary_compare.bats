@@ -150,8 +150,13 @@ setup() {
 @test "a boot that comes twice, a host in both arms, two clocks are refused" {
     cp canary-1-new.kpcp canary-9-new.kpcp
     run --separate-stderr compare new
-    refused canary-1-new.kpcp canary-9-new.kpcp "same boot"
+    refused canary-1-new.kpcp canary-9-new.kpcp "same recording"
+    "$MAKE" --out canary-9-new.kpcp --host canary-1 --boot 2 --seed 99 "${NEW[@]}"
+    run --separate-stderr compare new
+    refused canary-1-new.kpcp canary-9-new.kpcp "same boot" --setting
     rm canary-9-new.kpcp
+    run --separate-stderr "$CANARY" compare canary-1-old.kpcp -- canary-1-old.kpcp
+    refused "same recording"
     "$MAKE" --out control-1-old.kpcp --host canary-1 --boot 200 "${OLD[@]}"
     run --separate-stderr compare new
     refused control-1-old.kpcp "both a canary and a control"
@@ -308,4 +313,35 @@ END
     compare new >/dev/full 2>err || status=$?
     [ "$status" -eq 1 ]
     grep -q 'standard output' err
+}
+
+# warnings OPTION-AND-FILES... -> what compare warns of, in the table as in JSON, in ./warned
+warnings() {
+    "$CANARY" compare "$@" >out || [ $? -eq 3 ]
+    "$CANARY" compare --json "$@" >json || [ $? -eq 3 ]
+    python3 -c 'import json; [print(w) for w in json.load(open("json"))["warnings"]]' >warned
+    diff -w <(sed -n '/^warning: /,$p' out | sed 's/^warning: //' | tr -s ' \n' '\n\n') <(tr -s ' \n' '\n\n' <warned)
+}
+
+@test "operations that were late are told of, as when they were recorded" {
+    "$MAKE" --out canary-1-old.kpcp --host canary-1 --boot 1 --seed 1 "${OLD[@]}" --samples 100 --missed 60
+    "$MAKE" --out control-1-new.kpcp --host control-1 --boot 5 --seed 5 "${OLD[@]}" --samples 100 --missed 60
+    warnings --plan plan.conf canary-?-old.kpcp -- canary-?-new.kpcp --control control-?-old.kpcp -- control-?-new.kpcp
+    grep -q '^canary-1-old.kpcp, and so 1 of the other recordings: .* started a period or more late' warned
+    [ "$(wc -l <warned)" -eq 1 ]
+}
+
+@test "a setting that is compared with itself, and a plan that nobody wrote, are told of; nothing where all is well" {
+    warnings --plan plan.conf canary-?-old.kpcp -- canary-?-new.kpcp --control control-?-old.kpcp -- control-?-new.kpcp
+    [ -z "$(cat warned)" ]
+    warnings canary-1-old.kpcp -- canary-1-new.kpcp
+    grep -q 'expected; there is 1 and 0\. .* --plan FILE' warned
+    settings 5
+    warnings --setting --plan plan.conf canary-?-old.kpcp -- canary-?-new.kpcp \
+        --control control-?-old.kpcp -- control-?-new.kpcp
+    grep -q '^Old and new have the same setting .*pcp_batch_scale_max 5' warned
+    settings 0
+    warnings --setting --plan plan.conf canary-?-old.kpcp -- canary-?-new.kpcp \
+        --control control-?-old.kpcp -- control-?-new.kpcp
+    [ -z "$(cat warned)" ]
 }
