@@ -111,7 +111,10 @@ int layout_cpus(const struct layout_want *w, const struct host *h, const struct 
 		return err_set(e, EINVAL, "--victim-cpus leaves no CPU for the storm");
 	for (size_t i = 0; i < ret->storm.n; i++)
 		if (is_victim(ret, ret->storm.cpu[i]))
-			return err_set(e, EINVAL, "CPU %u is both a victim's and the storm's", ret->storm.cpu[i]);
+			return err_set(e, EINVAL,
+				       "CPU %u is both a victim's and the storm's; take it out of --victim-cpus or out "
+				       "of --storm-cpus",
+				       ret->storm.cpu[i]);
 	return 0;
 }
 

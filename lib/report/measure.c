@@ -25,6 +25,17 @@ int measure_warmup(const char *value, uint32_t *ret, struct err *e)
 	return read_u32(value, 0, 1000, ret, e);
 }
 
+/* A unit that was left out makes a few bytes of what was meant to be many: that is what is said of it. */
+static int read_size(const char *count, const char *value, uint64_t *ret_bytes, struct err *e)
+{
+	uint64_t bytes;
+
+	if (num_u64(value, 1, 4095, &bytes, NULL) == 0)
+		return err_set(e, ERANGE, "%s bytes a process are less than a page; did you mean %sx%sM?", value, count,
+			       value);
+	return num_size(value, 4096, STORM_BYTES_MAX, ret_bytes, e);
+}
+
 int measure_storm(const char *value, uint32_t *ret_processes, uint64_t *ret_bytes, struct err *e)
 {
 	const char *x = strchr(value, 'x');
@@ -37,7 +48,7 @@ int measure_storm(const char *value, uint32_t *ret_processes, uint64_t *ret_byte
 	memcpy(count, value, (size_t)(x - value));
 	count[x - value] = 0;
 	if ((r = read_u32(count, 1, MEASURE_PROCESSES_MAX, &processes, e)) < 0 ||
-	    (r = num_size(x + 1, 4096, STORM_BYTES_MAX, ret_bytes, e)) < 0)
+	    (r = read_size(count, x + 1, ret_bytes, e)) < 0)
 		return r;
 	*ret_processes = processes;
 	return 0;

@@ -35,7 +35,9 @@ static int open_dir(const char *path, struct err *e)
 	const char *dir = dirname(copy);
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	return fd < 0 ? err_sys(e, errno, "%s", dir) : fd;
+	if (fd < 0)
+		return err_sys(e, errno, "cannot write %s: make the folder %s, or name another one", path, dir);
+	return fd;
 }
 
 /* Only a regular file is ever replaced: as root, a rename would put a recording in the place of a device. */
@@ -83,7 +85,7 @@ static int open_part(const char *part, bool force, struct err *e)
 			       "to replace it",
 			       part);
 	if (fd < 0)
-		return err_sys(e, errno, "%s", part);
+		return err_sys(e, errno, "cannot create %s; name another file by --out", part);
 	int r = lock_part(fd, part, e);
 	if (r < 0)
 		fs_close(&fd);

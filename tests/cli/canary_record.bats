@@ -166,7 +166,9 @@ END
     run --separate-stderr record "$OUT" --storm-cpus 0-8000
     refused --storm-cpus
     run --separate-stderr record "$OUT" --victim-cpus 0 --storm-cpus 0-1
-    refused "CPU 0 is both"
+    refused "CPU 0 is both" --victim-cpus --storm-cpus
+    run --separate-stderr record "$OUT" --storm 2x32
+    refused "did you mean 2x32M?"
     [ -z "$(ls)" ]
 }
 
@@ -185,7 +187,7 @@ END
 
 @test "a folder that is not there, or may not be written to, is refused" {
     run --separate-stderr record "$T/nowhere/a.kpcp"
-    refused nowhere
+    refused nowhere "cannot write" "make the folder"
     run --separate-stderr record /proc/a.kpcp
     refused /proc/a.kpcp
     run --separate-stderr record ""

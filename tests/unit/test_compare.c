@@ -189,6 +189,8 @@ static void test_refuses_wrong_hosts(void **state)
 	struct recording_header *h = &f->file[9].header;
 
 	h->boot_id[0] = f->file[0].header.boot_id[0];
+	refuses(f, "are the same recording (boot id 01000000-");
+	h->seed++;
 	refuses(f, "of the same boot (boot id 01000000-");
 	h->boot_id[0] = 99;
 	snprintf(h->clocksource, sizeof(h->clocksource), "hpet");
