@@ -320,7 +320,7 @@ warnings() {
     "$CANARY" compare "$@" >out || [ $? -eq 3 ]
     "$CANARY" compare --json "$@" >json || [ $? -eq 3 ]
     python3 -c 'import json; [print(w) for w in json.load(open("json"))["warnings"]]' >warned
-    diff -w <(sed -n '/^warning: /,$p' out | sed 's/^warning: //' | tr -s ' \n' '\n\n') <(tr -s ' \n' '\n\n' <warned)
+    diff <(sed -n '/^warning: /,$p' out | sed 's/^warning: //' | xargs -n 1) <(xargs -n 1 <warned)
 }
 
 @test "operations that were late are told of, as when they were recorded" {

@@ -39,8 +39,8 @@ package() {
     grep -qx 'address = 0.0.0.0' new/rolloutd.conf
     grep -q '0.0.0.0 port 9000' out
     # The host's own program reads it; what is commented out, too.
-    "$BUILD/agent/kpcp-agent" status --config new/agent.conf >status
-    grep -qF https://10.0.2.2:9000 status
+    "$BUILD/agent/kpcp-agent" status --config new/agent.conf >said
+    grep -qF https://10.0.2.2:9000 said
     sed 's/^;//' new/agent.conf >all.conf
     "$BUILD/agent/kpcp-agent" status --config all.conf
 }

@@ -210,7 +210,7 @@ assert body["directive"] == open("r1.plan.directive").read() and body["signature
     wait "$watching" || :
     [ "$(grep -c 'no rollouts yet' out)" -eq 1 ]
     [[ $(head -n 1 out) == *"no rollouts yet" ]]
-    "$KPCP" status --help | tr -s ' \n' '  ' | grep -q 'without for ever'
+    "$KPCP" status --help | xargs | grep -q 'without for ever'
 }
 
 @test "status --watch redraws on a terminal" {

@@ -108,7 +108,7 @@ assert not any("handed in" in t or "started it" in t for t in texts), texts'
     ask approve r4.plan
     run --separate-stderr ask plan r4.plan
     [ "$status" -eq 1 ]
-    [[ $(tr -s ' \n' '  ' <<<"$output") == *"r4 is APPROVED already: kpcp start r4"* ]]
+    [[ $(xargs <<<"$output") == *"r4 is APPROVED already: kpcp start r4"* ]]
     for verb in pause resume; do
         run --separate-stderr ask $verb r4
         refused "not started" "kpcp start r4"

@@ -332,10 +332,11 @@ except socket.timeout: pass'
     [ "${stderr:0:1}" = k ]
     # What systemd does: the variable names the very stream.
     : >journal
-    JOURNAL_STREAM=$(stat -c %d:%i journal) "$ROLLOUTD" --config none.conf 2>>journal || :
+    stream=$(stat -c %d:%i journal)
+    JOURNAL_STREAM=$stream "$ROLLOUTD" --config none.conf 2>>journal || :
     grep -q '^<3>kpcp-rolloutd: ' journal
     # What is started below a service and writes elsewhere has the variable, too.
-    JOURNAL_STREAM=$(stat -c %d:%i journal) "$ROLLOUTD" --config none.conf 2>elsewhere || :
+    JOURNAL_STREAM=$stream "$ROLLOUTD" --config none.conf 2>elsewhere || :
     grep -q '^kpcp-rolloutd: ' elsewhere
     for bad in : 1 1: :1 x:y 99999999999999999999999999:1; do
         JOURNAL_STREAM=$bad "$ROLLOUTD" --config none.conf 2>elsewhere || :
