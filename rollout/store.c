@@ -381,7 +381,7 @@ int store_say(struct store *s, const char *rollout, const char *host, uint64_t n
 
 		snprintf(text + len, sizeof(text) - len, " (operator '%s')", s->by);
 	}
-	return add_event(s, !host[0], rollout, host, text, now, e);
+	return add_event(s, !host[0] || s->by[0], rollout, host, text, now, e);
 }
 
 void store_by(struct store *s, const char *operator_name)
