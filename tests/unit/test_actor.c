@@ -201,6 +201,31 @@ static void test_preset(void **state)
 	one_free(&o);
 }
 
+/* How the rollout before ended is not how this one did. */
+static void test_preset_after_a_kernel(void **state)
+{
+	static const struct one_order committed[] = {{.verb = VERB_STAGE}, {.verb = VERB_TRIAL}, {.verb = VERB_COMMIT}};
+	struct one o;
+
+	(void)state;
+	for (int back = 0; back < 2; back++) {
+		struct one_order orders[ARRAY_SIZE(committed) + 1 + ARRAY_SIZE(preset)];
+		size_t n = ARRAY_SIZE(committed);
+
+		memcpy(orders, committed, sizeof(committed));
+		if (back)
+			orders[n++] = (struct one_order){.verb = VERB_REVERT};
+		memcpy(orders + n, preset, sizeof(preset));
+		one_init(&o, orders, (unsigned)(n + ARRAY_SIZE(preset)));
+		one_live(&o);
+		all_done(&o);
+		is_at(&o, HOST_COMMITTED);
+		preset_is(&o, "135168\n", "50\n");
+		assert_int_equal(o.m.running, back ? 0 : 1);
+		one_free(&o);
+	}
+}
+
 static void test_preset_back(void **state)
 {
 	struct one o;
@@ -439,6 +464,7 @@ int main(void)
 	    cmocka_unit_test(test_taken_back),
 	    cmocka_unit_test(test_revert_in_each_state),
 	    cmocka_unit_test(test_preset),
+	    cmocka_unit_test(test_preset_after_a_kernel),
 	    cmocka_unit_test(test_preset_back),
 	    cmocka_unit_test(test_preset_reads_back_differently),
 	    cmocka_unit_test(test_used_boot),
