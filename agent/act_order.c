@@ -73,8 +73,9 @@ int act_order_recall(struct actor *a, struct err *e)
 	return 0;
 }
 
-/* Forgets the last rollout, how it ended included: a measurement in place leaves the state as it is, and the order after
- * it must not meet an end that is not its rollout's. The pinned package stays known, to be released when the next one is pinned. */
+/* Forgets the last rollout, how it ended included: a measurement in place leaves the state as it is, and the order
+ * after it must not meet an end that is not its rollout's. The pinned package stays known, to be released when the next
+ * one is pinned. */
 static void begin(struct journal *j, const struct directive *d)
 {
 	snprintf(j->rollout, sizeof(j->rollout), "%s", d->name);

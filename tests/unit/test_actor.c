@@ -459,20 +459,13 @@ static void test_used_boot(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_canary),
-	    cmocka_unit_test(test_control),
-	    cmocka_unit_test(test_taken_back),
-	    cmocka_unit_test(test_revert_in_each_state),
-	    cmocka_unit_test(test_preset),
-	    cmocka_unit_test(test_preset_after_a_kernel),
-	    cmocka_unit_test(test_preset_back),
-	    cmocka_unit_test(test_preset_reads_back_differently),
-	    cmocka_unit_test(test_used_boot),
-	    cmocka_unit_test(test_kills_are_no_attempts),
-	    cmocka_unit_test(test_many_kills),
-	    cmocka_unit_test(test_cut_canary),
-	    cmocka_unit_test(test_cut_control),
-	    cmocka_unit_test(test_cut_back),
+	    cmocka_unit_test(test_canary),      cmocka_unit_test(test_control),
+	    cmocka_unit_test(test_taken_back),  cmocka_unit_test(test_revert_in_each_state),
+	    cmocka_unit_test(test_preset),      cmocka_unit_test(test_preset_after_a_kernel),
+	    cmocka_unit_test(test_preset_back), cmocka_unit_test(test_preset_reads_back_differently),
+	    cmocka_unit_test(test_used_boot),   cmocka_unit_test(test_kills_are_no_attempts),
+	    cmocka_unit_test(test_many_kills),  cmocka_unit_test(test_cut_canary),
+	    cmocka_unit_test(test_cut_control), cmocka_unit_test(test_cut_back),
 	    cmocka_unit_test(test_cut_preset),
 	};
 
