@@ -8,6 +8,7 @@
 
 #include "layout.h"
 #include "lib/base/opt.h"
+#include "lib/core/trial.h"
 
 struct record_args {
 	const char *out;
@@ -33,22 +34,32 @@ struct report_args {
 	bool no_picture;
 };
 
+struct simulate_args {
+	struct trial trial;
+	uint64_t campaigns;
+	bool json;
+};
+
 struct canary {
 	struct record_args record;
 	struct compare_args compare;
 	struct report_args report;
+	struct simulate_args simulate;
 };
 
-#define CANARY_DEFAULTS       \
-	((struct canary){     \
-	    .record = {       \
-		.storms = 30, \
-		.warmup = 2,  \
-		.want = {.burst_pages = 128, .period_ns = 10000000, .window_ns = 500000000, .memory_share = 0.5}}})
+#define CANARY_DEFAULTS                                                                                             \
+	((struct canary){                                                                                           \
+	    .record =                                                                                               \
+		{.storms = 30,                                                                                      \
+		 .warmup = 2,                                                                                       \
+		 .want = {.burst_pages = 128, .period_ns = 10000000, .window_ns = 500000000, .memory_share = 0.5}}, \
+	    .simulate = {.trial = trial_default, .campaigns = 5000},                                                \
+	})
 
 extern const struct opt_command cmd_record;
 extern const struct opt_command cmd_compare;
 extern const struct opt_command cmd_report;
+extern const struct opt_command cmd_simulate;
 
 /* "--control" stands between operands, where a table of options cannot see it: makes it an operand that cmd_compare
  * knows by its address and everybody else as "--". */

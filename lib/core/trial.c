@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Owns invented campaigns for the gate: drawing their hosts, having them judged, counting.
  * Must not know command lines, output or clocks. */
-#include "campaign.h"
+#include "trial.h"
 
 #include <math.h>
 #include <string.h>
 
-const struct campaign campaign_default = {
+const struct trial trial_default = {
     .canaries = 8,
     .controls = 8,
     .boots = 4,
@@ -23,7 +23,7 @@ const struct campaign campaign_default = {
 
 #define TYPICAL_Y (-6.907755) /* ln of 1 ms; any would do */
 
-struct judge_plan campaign_plan(const struct campaign *c)
+struct judge_plan trial_plan(const struct trial *c)
 {
 	struct judge_plan p = judge_plan_default;
 	p.canaries = c->canaries;
@@ -58,7 +58,7 @@ static void add_boot(struct judge_boot *boot, uint32_t *n, const struct judge_pl
 }
 
 /* The boots of one host are one series in time, the old kernel's first. */
-static uint32_t fill_host(const struct campaign *c, const struct judge_plan *p, struct draw *d, struct judge_host *h)
+static uint32_t fill_host(const struct trial *c, const struct judge_plan *p, struct draw *d, struct judge_host *h)
 {
 	double level = TYPICAL_Y + c->level_sd * draw_normal(d);
 	double change = c->host_sd * draw_value(d, c->errors) + (h->control ? 0 : log(c->ratio));
@@ -80,9 +80,9 @@ static uint32_t fill_host(const struct campaign *c, const struct judge_plan *p, 
 	return missing;
 }
 
-uint32_t campaign_hosts(const struct campaign *c, uint64_t i, struct judge_host *ret)
+uint32_t trial_hosts(const struct trial *c, uint64_t i, struct judge_host *ret)
 {
-	struct judge_plan p = campaign_plan(c);
+	struct judge_plan p = trial_plan(c);
 	struct draw d = draw_start(c->seed, i);
 	uint32_t missing = 0;
 	for (uint32_t h = 0; h < c->canaries + c->controls; h++) {
@@ -93,13 +93,13 @@ uint32_t campaign_hosts(const struct campaign *c, uint64_t i, struct judge_host 
 	return missing;
 }
 
-int campaign_gate(const struct campaign *c, uint64_t from, uint64_t n, struct judge_host *hosts,
-		  struct campaign_counts *ret, struct err *e)
+int trial_gate(const struct trial *c, uint64_t from, uint64_t n, struct judge_host *hosts, struct trial_counts *ret,
+	       struct err *e)
 {
-	struct judge_plan p = campaign_plan(c);
+	struct judge_plan p = trial_plan(c);
 	for (uint64_t i = from; i < from + n; i++) {
 		struct verdict v;
-		uint32_t missing = campaign_hosts(c, i, hosts);
+		uint32_t missing = trial_hosts(c, i, hosts);
 		/* Drawn assignments must differ from campaign to campaign, or their luck would not average out. */
 		p.seed = c->seed + i;
 		int r = judge(&p, hosts, c->canaries + c->controls, &v, e);
@@ -116,15 +116,15 @@ int campaign_gate(const struct campaign *c, uint64_t from, uint64_t n, struct ju
 	return 0;
 }
 
-double campaign_share(uint64_t k, uint64_t n)
+double trial_share(uint64_t k, uint64_t n)
 {
 	return n ? (double)k / (double)n : NAN;
 }
 
-double campaign_share_se(uint64_t k, uint64_t n)
+double trial_share_se(uint64_t k, uint64_t n)
 {
 	if (n == 0)
 		return NAN;
-	double share = k == 0 || k == n ? 1 / (double)(n + 1) : campaign_share(k, n);
+	double share = k == 0 || k == n ? 1 / (double)(n + 1) : trial_share(k, n);
 	return sqrt(share * (1 - share) / (double)n);
 }

@@ -6,10 +6,10 @@
 #include "draw.h"
 #include "judge.h"
 
-#define CAMPAIGN_BLOCKS_MAX 100000u
+#define TRIAL_BLOCKS_MAX 100000u
 
 /* Standard deviations are of ln latency: 0.07 is 7%. */
-struct campaign {
+struct trial {
 	uint32_t canaries, controls;
 	uint32_t boots;         /* of each kernel on each host */
 	double boot_sd;         /* from boot to boot of one kernel */
@@ -28,11 +28,11 @@ struct campaign {
 };
 
 /* 8 canaries, 8 controls, 4 boots; boots 7%, hosts 2%, blocks 20%; ratio 1, margin 10%; normal errors, phi 0.5. */
-extern const struct campaign campaign_default;
+extern const struct trial trial_default;
 
 /* What the gate said. The two conditions are counted each by itself, over all campaigns: both can hold, and a campaign
  * with boots missing fulfils neither. */
-struct campaign_counts {
+struct trial_counts {
 	uint64_t campaigns;
 	uint64_t promote;    /* the upper bound is below the margin (and the second opinion agrees) */
 	uint64_t rollback;   /* the lower bound is above 1 */
@@ -41,17 +41,17 @@ struct campaign_counts {
 };
 
 /* The plan that a campaign is judged by: one endpoint, p99. */
-struct judge_plan campaign_plan(const struct campaign *c);
+struct judge_plan trial_plan(const struct trial *c);
 
 /* Fills canaries + controls hosts (at most JUDGE_HOSTS_MAX) with campaign number i; returns how many boots are missing.
  * For every host y = level + s_b e in each boot, + s_hk z and, on canaries, + ln(ratio) on the new kernel's. */
-uint32_t campaign_hosts(const struct campaign *c, uint64_t i, struct judge_host *ret);
+uint32_t trial_hosts(const struct trial *c, uint64_t i, struct judge_host *ret);
 
 /* Judges campaigns from `from` on and adds to *ret. -EINVAL where the judge does not take the plan. hosts: room for
  * canaries + controls. */
-int must_check campaign_gate(const struct campaign *c, uint64_t from, uint64_t n, struct judge_host *hosts,
-			     struct campaign_counts *ret, struct err *e);
+int must_check trial_gate(const struct trial *c, uint64_t from, uint64_t n, struct judge_host *hosts,
+			  struct trial_counts *ret, struct err *e);
 
 /* The share k / n and its standard error: of a share of 0 or 1 that of one more case, so that it is never 0. */
-double campaign_share(uint64_t k, uint64_t n);
-double campaign_share_se(uint64_t k, uint64_t n);
+double trial_share(uint64_t k, uint64_t n);
+double trial_share_se(uint64_t k, uint64_t n);
