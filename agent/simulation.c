@@ -7,7 +7,8 @@
 
 static int add_share(struct buf *out, const char *name, uint64_t k, uint64_t n, const char *meaning, struct err *e)
 {
-	return buf_addf(out, e, "  %-16s %.4f  +- %.4f%s%s\n", name, trial_share(k, n), trial_share_se(k, n), meaning);
+	return buf_addf(out, e, "  %-16s %.4f  +- %.4f%s%s\n", name, trial_share(k, n), trial_share_se(k, n),
+			*meaning ? "   " : "", meaning);
 }
 
 static int add_errors(struct buf *out, const struct trial *c, struct err *e)
