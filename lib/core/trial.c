@@ -21,8 +21,6 @@ const struct trial trial_default = {
     .seed = 1,
 };
 
-#define TYPICAL_Y (-6.907755) /* ln of 1 ms; any would do */
-
 struct judge_plan trial_plan(const struct trial *c)
 {
 	struct judge_plan p = judge_plan_default;
@@ -60,7 +58,7 @@ static void add_boot(struct judge_boot *boot, uint32_t *n, const struct judge_pl
 /* The boots of one host are one series in time, the old kernel's first. */
 static uint32_t fill_host(const struct trial *c, const struct judge_plan *p, struct draw *d, struct judge_host *h)
 {
-	double level = TYPICAL_Y + c->level_sd * draw_normal(d);
+	double level = TRIAL_TYPICAL + c->level_sd * draw_normal(d);
 	double change = c->host_sd * draw_value(d, c->errors) + (h->control ? 0 : log(c->ratio));
 	struct draw_series boots = {.shape = c->errors, .phi = c->phi};
 	uint32_t missing = 0;
