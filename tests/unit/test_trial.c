@@ -134,8 +134,10 @@ static void test_missing(void **state)
 	assert_int_equal(trial_gate(&t, 0, 500, hosts, &c, &e), 0);
 	assert_true(c.promote > complete / 2 && c.promote <= complete);
 	assert_true(c.hold >= 500 - complete);
-	t.missing = 1;
+	/* What is plain to see in the boots that are there is evidence, no condition. */
 	t.ratio = 3;
+	assert_int_equal(gate(&t, 500).rollback, complete);
+	t.missing = 1;
 	c = gate(&t, 20);
 	assert_int_equal(c.hold, 20);
 	assert_int_equal(c.rollback, 0);
