@@ -37,6 +37,7 @@ struct report_args {
 struct simulate_args {
 	struct trial trial;
 	uint64_t campaigns;
+	bool bound_given; /* what the brake believes is not simply the truth */
 	bool json;
 };
 

@@ -106,6 +106,23 @@ static int set_seed(void *t, const char *value, struct err *e)
 	return num_u64(value, 0, UINT64_MAX, &args_of(t)->trial.seed, e);
 }
 
+static int set_blocks(void *t, const char *value, struct err *e)
+{
+	return set_u32(&args_of(t)->trial.blocks, value, 1, TRIAL_BLOCKS_MAX, e);
+}
+
+static int set_block_sd(void *t, const char *value, struct err *e)
+{
+	return set_share(&args_of(t)->trial.block_sd, value, 0, 10, e);
+}
+
+/* Without any spread the smallest excess would be proof. */
+static int set_block_bound(void *t, const char *value, struct err *e)
+{
+	args_of(t)->bound_given = true;
+	return set_share(&args_of(t)->trial.block_bound, value, 0.001, 10, e);
+}
+
 static int set_no_second_opinion(void *t, const char *value, struct err *e)
 {
 	(void)value, (void)e;
@@ -138,6 +155,20 @@ static int run_gate(const struct simulate_args *a, struct buf *out, struct err *
 	return a->json ? simulation_gate_json(out, c, &n, e) : simulation_gate(out, c, &n, e);
 }
 
+static int run_brake(struct simulate_args *a, struct buf *out, struct err *e)
+{
+	struct trial *c = &a->trial;
+	_cleanup_(free_ptr) struct trial_looks *looks = calloc(1, sizeof(*looks));
+	if (!looks)
+		return err_sys(e, ENOMEM, "simulating %" PRIu32 " blocks", c->blocks);
+	if (!a->bound_given)
+		c->block_bound = c->block_sd > 0.001 ? c->block_sd : 0.001;
+	int r = trial_brake(c, 0, a->campaigns, looks, e);
+	if (r < 0)
+		return r;
+	return a->json ? simulation_brake_json(out, c, looks, e) : simulation_brake(out, c, looks, e);
+}
+
 static int run(void *target, int argc, char **argv, struct err *e)
 {
 	struct simulate_args *a = args_of(target);
@@ -149,7 +180,7 @@ static int run(void *target, int argc, char **argv, struct err *e)
 			       "--hosts %" PRIu32 " and --controls %" PRIu32
 			       ": at most %d hosts together can be judged; take fewer of either",
 			       a->trial.canaries, a->trial.controls, JUDGE_HOSTS_MAX);
-	int r = run_gate(a, &out, e);
+	int r = a->trial.blocks ? run_brake(a, &out, e) : run_gate(a, &out, e);
 	return r < 0 ? r : show(&out, e);
 }
 
@@ -169,6 +200,9 @@ static const struct opt options[] = {
     {"seed", "NUMBER", "The same seed draws the same campaigns (default 1).", set_seed},
     {"no-second-opinion", NULL, "Judge by Welch's bounds alone, without the randomisation test.",
      set_no_second_opinion},
+    {"blocks", "COUNT", "Simulate the brake instead of the gate: it looks after each of so many blocks.", set_blocks},
+    {"block-sd", "SHARE", "Standard deviation of one host's block, for --blocks (default 20%).", set_block_sd},
+    {"block-bound", "SHARE", "What the brake takes that for (default: the truth).", set_block_bound},
     {"json", NULL, "Print JSON for machines.", set_json},
 };
 

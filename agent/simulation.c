@@ -7,7 +7,7 @@
 
 static int add_share(struct buf *out, const char *name, uint64_t k, uint64_t n, const char *meaning, struct err *e)
 {
-	return buf_addf(out, e, "  %-16s %.4f  +- %.4f%s%s\n", name, trial_share(k, n), trial_share_se(k, n),
+	return buf_addf(out, e, "  %-16s %.4f  +- %.5f%s%s\n", name, trial_share(k, n), trial_share_se(k, n),
 			*meaning ? "   " : "", meaning);
 }
 
@@ -21,13 +21,16 @@ static int add_errors(struct buf *out, const struct trial *c, struct err *e)
 
 static int add_setup(struct buf *out, const struct trial *c, uint64_t campaigns, struct err *e)
 {
-	int r = buf_addf(out, e,
-			 "%" PRIu64 " campaigns of %" PRIu32 " canaries and %" PRIu32
-			 " controls, the truth being a ratio of %g; seed %" PRIu64 "\n",
-			 campaigns, c->canaries, c->controls, c->ratio, c->seed);
-	if (r < 0)
-		return r;
-	r = buf_addf(out, e, "%" PRIu32 " boots of each kernel; standard deviations: boots %g%%, hosts x kernel %g%%, ",
+	return buf_addf(out, e,
+			"%" PRIu64 " campaigns of %" PRIu32 " canaries and %" PRIu32
+			" controls, the truth being a ratio of %g; seed %" PRIu64 "\n",
+			campaigns, c->canaries, c->controls, c->ratio, c->seed);
+}
+
+static int add_boots(struct buf *out, const struct trial *c, struct err *e)
+{
+	int r =
+	    buf_addf(out, e, "%" PRIu32 " boots of each kernel; standard deviations: boots %g%%, hosts x kernel %g%%, ",
 		     c->boots, c->boot_sd * 100, c->host_sd * 100);
 	if (r == 0)
 		r = add_errors(out, c, e);
@@ -42,6 +45,8 @@ int simulation_gate(struct buf *out, const struct trial *c, const struct trial_c
 {
 	struct judge_plan p = trial_plan(c);
 	int r = add_setup(out, c, n->campaigns, e);
+	if (r == 0)
+		r = add_boots(out, c, e);
 	if (r == 0)
 		r = buf_addf(out, e,
 			     "judged on p99: margin %g%%, promotion at %g, rollback at %g, %s\n\n"
@@ -117,4 +122,64 @@ int simulation_gate_json(struct buf *out, const struct trial *c, const struct tr
 	if (r == 0)
 		r = json_shares(out, "    ", verdict, n->campaigns, e);
 	return r < 0 ? r : buf_addf(out, e, "\n  }\n}\n");
+}
+
+static int add_blocks(struct buf *out, const char *name, uint32_t block, const char *meaning, struct err *e)
+{
+	if (block == 0)
+		return buf_addf(out, e, "  %-16s -                  not so many were taken back\n", name);
+	return buf_addf(out, e, "  %-16s %-18" PRIu32 " %s\n", name, block, meaning);
+}
+
+int simulation_brake(struct buf *out, const struct trial *c, const struct trial_looks *l, struct err *e)
+{
+	int r = add_setup(out, c, l->campaigns, e);
+	if (r == 0)
+		r = buf_addf(out, e,
+			     "the brake looks after each of %" PRIu32
+			     " blocks; standard deviation of a host's block %g%%, taken for %g%%, ",
+			     c->blocks, c->block_sd * 100, c->block_bound * 100);
+	if (r == 0)
+		r = add_errors(out, c, e);
+	if (r == 0 && c->missing > 0)
+		r = buf_addf(out, e, "\neach host's block is missing with probability %g%%", c->missing * 100);
+	if (r == 0)
+		r = buf_addf(out, e, "\n\n");
+	if (r == 0)
+		r = add_share(out, "rollback", l->fired, l->campaigns, "the brake fired", e);
+	if (r == 0)
+		r = add_share(out, "hold", l->campaigns - l->fired, l->campaigns, "it never did", e);
+	if (r == 0)
+		r = buf_addf(out, e, "\nblocks until it fired, of all campaigns\n");
+	if (r == 0)
+		r = add_blocks(out, "median", trial_block_of(l, 0.5), "half of them were stopped by this block", e);
+	if (r == 0)
+		r = add_blocks(out, "p90", trial_block_of(l, 0.9), "nine of ten", e);
+	if (r == 0)
+		r = add_blocks(out, "p99", trial_block_of(l, 0.99), "99 of 100", e);
+	return r;
+}
+
+static int json_blocks(struct buf *out, const char *name, uint32_t block, struct err *e)
+{
+	if (block == 0)
+		return buf_addf(out, e, ", \"%s\": null", name);
+	return buf_addf(out, e, ", \"%s\": %" PRIu32, name, block);
+}
+
+int simulation_brake_json(struct buf *out, const struct trial *c, const struct trial_looks *l, struct err *e)
+{
+	const uint64_t condition[] = {0, l->fired, l->campaigns - l->fired};
+	int r = json_setup(out, c, l->campaigns, e);
+	if (r == 0)
+		r = json_shares(out, "  ", condition, l->campaigns, e);
+	if (r == 0)
+		r = buf_addf(out, e, ",\n  \"brake\": {\"blocks\": %" PRIu32, c->blocks);
+	if (r == 0)
+		r = json_blocks(out, "median", trial_block_of(l, 0.5), e);
+	if (r == 0)
+		r = json_blocks(out, "p90", trial_block_of(l, 0.9), e);
+	if (r == 0)
+		r = json_blocks(out, "p99", trial_block_of(l, 0.99), e);
+	return r < 0 ? r : buf_addf(out, e, "}\n}\n");
 }

@@ -53,6 +53,22 @@ uint32_t trial_hosts(const struct trial *c, uint64_t i, struct judge_host *ret);
 int must_check trial_gate(const struct trial *c, uint64_t from, uint64_t n, struct judge_host *hosts,
 			  struct trial_counts *ret, struct err *e);
 
+/* What the brake did. */
+struct trial_looks {
+	uint64_t campaigns;
+	uint64_t fired;
+	uint64_t at[TRIAL_BLOCKS_MAX + 1]; /* how often it fired at block 1, 2, ... */
+};
+
+/* Lets the brake look at campaigns from `from` on, block by block, until it fires or t->blocks are over, and adds to
+ * *ret. In each block every host's baseline-normalised ln p99 is block_sd e, + ln(ratio) on canaries; a host is missing
+ * with probability t->missing. -EINVAL for fewer than 2
+ * canaries or no control. */
+int must_check trial_brake(const struct trial *t, uint64_t from, uint64_t n, struct trial_looks *ret, struct err *e);
+
+/* The block by which the share p of all campaigns was stopped; 0 where fewer were. */
+uint32_t trial_block_of(const struct trial_looks *l, double p);
+
 /* The share k / n and its standard error: of a share of 0 or 1 that of one more case, so that it is never 0. */
 double trial_share(uint64_t k, uint64_t n);
 double trial_share_se(uint64_t k, uint64_t n);

@@ -114,6 +114,30 @@ between() {
     [ "$(member verdict.rollback)" = 1 ]
 }
 
+@test "the brake: nothing at a ratio of 1, twice as slow in a few blocks" {
+    simulate --hosts 4 --controls 8 --blocks 200 --json
+    [ "$(member rollback)" = 0 ]
+    [ "$(member hold)" = 1 ]
+    [ "$(member brake.median)" = None ]
+    simulate --hosts 4 --controls 8 --blocks 200 --ratio 2 --json
+    [ "$(member rollback)" = 1 ]
+    between 2 "$(member brake.median)" 5
+    between 3 "$(member brake.p90)" 10
+    simulate --hosts 4 --controls 8 --blocks 200 --ratio 2 --block-sd 20% --errors ar1
+    [[ $output =~ rollback\ +1\.0000 ]]
+    [[ $output =~ median\ +[2-6]\  ]]
+    # A bound far above the truth makes it slow, not wrong.
+    simulate --hosts 4 --controls 8 --blocks 200 --ratio 2 --block-bound 100% --json
+    between 20 "$(member brake.median)" 200
+}
+
+@test "a host alone proves nothing to the brake" {
+    simulate --hosts 1 --blocks 10
+    refused "1 canaries" "at least 2"
+    simulate --controls 0 --blocks 10
+    refused "0 controls"
+}
+
 @test "every option has its bounds" {
     while read -r option bad; do
         simulate "--$option" "$bad"
@@ -147,6 +171,12 @@ missing 1.1
 missing 101%
 ar1 1
 ar1 -1
+blocks 0
+blocks 100001
+block-sd -1
+block-sd 11
+block-bound 0
+block-bound nan
 campaigns 0
 campaigns 1000001
 campaigns 1e4
