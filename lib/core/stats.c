@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Owns the distributions and the two comparisons that the judge stands on: Welch's bounds and the randomisation test.
+/* Owns the distributions, Welch's comparison and the slope that baselines are taken off with.
  * Must not know endpoints, hosts, margins or verdicts. */
 #include "stats.h"
 
@@ -7,11 +7,8 @@
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define ENUMERATED_MAX 200000u /* assignments that are all tried */
-#define DRAWN          20000u  /* assignments that are drawn where there are more */
+#include "special.h"
 
 /* ---- normal ---- */
 
@@ -79,33 +76,6 @@ static double t_density(double t, double nu)
 	return gamma_ratio(nu / 2) / sqrt(nu * M_PI) * exp(-(nu + 1) / 2 * ln1p_t2(t, nu));
 }
 
-/* The continued fraction of the incomplete beta function I_x(a, b), without its factor x^a (1-x)^b / (a B(a, b)):
- * Abramowitz and Stegun 26.5.8 (NIST DLMF 8.17.22), summed by Lentz's method. For x < (a + 1) / (a + b + 2). */
-static double beta_fraction(double x, double a, double b)
-{
-	const double tiny = DBL_MIN * 1e16;
-	double d = 1 - (a + b) * x / (a + 1);
-	d = 1 / (fabs(d) < tiny ? tiny : d);
-	double c = 1, f = d;
-	for (int m = 1; m <= 20000; m++) {
-		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-		double change = 1;
-		for (int half = 0; half < 2; half++) {
-			double k = half ? odd : even;
-			d = 1 + k * d;
-			c = 1 + k / c;
-			d = 1 / (fabs(d) < tiny ? tiny : d);
-			c = fabs(c) < tiny ? tiny : c;
-			change = c * d;
-			f *= change;
-		}
-		if (fabs(change - 1) < DBL_EPSILON)
-			break;
-	}
-	return f;
-}
-
 /* For t >= 0: the tail above t, and the probability between 0 and t. Each is computed where it is not the difference
  * of two larger numbers: 2 tail = I_x(nu/2, 1/2), 2 centre = I_(1-x)(1/2, nu/2), x = nu / (nu + t^2) (Abramowitz and
  * Stegun 26.7.1). */
@@ -117,10 +87,10 @@ static void t_parts(double t, double nu, double *ret_tail, double *ret_centre)
 	/* x^a y / B(a, 1/2), y = sqrt(1 - x) */
 	double front = exp(-a * ln1p_t2(t, nu)) * y * gamma_ratio(a) / sqrt(M_PI);
 	if (x < (a + 1) / (a + 2.5)) {
-		*ret_tail = 0.5 * front / a * beta_fraction(x, a, 0.5);
+		*ret_tail = 0.5 * front / a * special_beta_fraction(x, a, 0.5);
 		*ret_centre = 0.5 - *ret_tail;
 	} else {
-		*ret_centre = front * beta_fraction(y * y, 0.5, a);
+		*ret_centre = front * special_beta_fraction(y * y, 0.5, a);
 		*ret_tail = 0.5 - *ret_centre;
 	}
 }
@@ -232,7 +202,7 @@ double stats_sd(const double *x, size_t n)
 	return sqrt(sum / (double)(n - 1));
 }
 
-static int check_samples(const double *a, size_t na, const double *b, size_t nb, double sd_floor, struct err *e)
+int stats_check_groups(const double *a, size_t na, const double *b, size_t nb, double sd_floor, struct err *e)
 {
 	if (na < 2 || nb < 2)
 		return err_set(e, EINVAL, "%zu and %zu values: each group needs at least 2, or its spread is not known",
@@ -255,7 +225,7 @@ static int check_samples(const double *a, size_t na, const double *b, size_t nb,
 int stats_welch(const double *a, size_t na, const double *b, size_t nb, double sd_floor, struct stats_welch *ret,
 		struct err *e)
 {
-	int r = check_samples(a, na, b, nb, sd_floor, e);
+	int r = stats_check_groups(a, na, b, nb, sd_floor, e);
 	if (r < 0)
 		return r;
 	struct stats_welch w = {.sd_a = stats_sd(a, na), .sd_b = stats_sd(b, nb)};
@@ -277,215 +247,38 @@ int stats_welch(const double *a, size_t na, const double *b, size_t nb, double s
 	return 0;
 }
 
-/* ---- randomisation ---- */
+/* ---- covariance ---- */
 
-/* C(n, k), or limit + 1 where it is larger. */
-static uint64_t choose_up_to(size_t n, size_t k, uint64_t limit)
+struct stats_slope stats_slope(const double *pre_a, const double *post_a, size_t na, const double *pre_b,
+			       const double *post_b, size_t nb)
 {
-	uint64_t c = 1;
-	if (k > n - k)
-		k = n - k;
-	for (size_t i = 1; i <= k; i++) {
-		/* Exact: c is C(n - k + i - 1, i - 1) here; below 2^18 * 2^10 before the division. */
-		c = c * (n - k + i) / i;
-		if (c > limit)
-			return limit + 1;
-	}
-	return c;
-}
-
-double stats_randomisation_min_p(size_t na, size_t nb)
-{
-	uint64_t c = choose_up_to(na + nb, na, ENUMERATED_MAX);
-	return c > ENUMERATED_MAX ? 1.0 / (DRAWN + 1) : 1.0 / (double)c;
-}
-
-struct pool {
-	size_t n, na;
-	double floor;
-	double sum, square; /* of all values; the sum is what rounding left */
-	/* What pool_t_of_sums would divide by, for b and for a: 1 / n, 1 / (n (n-1)), floor^2 / n. */
-	double per_n[2], per_se2[2], floor_se2[2];
-	double v[2 * STATS_GROUP_MAX];  /* first a, then b, each sorted, the mean of all taken off */
-	bool in_a[2 * STATS_GROUP_MAX]; /* the assignment looked at */
-};
-
-/* Welch's t of the assignment in p->in_a. */
-static double pool_t(const struct pool *p)
-{
-	double sum[2] = {0, 0}, square[2] = {0, 0};
-	double n[2] = {(double)(p->n - p->na), (double)p->na};
-	for (size_t i = 0; i < p->n; i++)
-		sum[p->in_a[i]] += p->v[i];
-	double mean[2] = {sum[0] / n[0], sum[1] / n[1]};
-	for (size_t i = 0; i < p->n; i++) {
-		double d = p->v[i] - mean[p->in_a[i]];
-		square[p->in_a[i]] += d * d;
-	}
-	double se2 = 0, floor2 = p->floor * p->floor;
-	for (int g = 0; g < 2; g++)
-		se2 += fmax(square[g] / (n[g] - 1), floor2) / n[g];
-	double difference = mean[1] - mean[0];
-	if (se2 > 0)
-		return difference / sqrt(se2);
-	return difference < 0 ? -INFINITY : difference > 0 ? INFINITY : 0;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-/* Sorted, so that neither sums nor drawn assignments depend on the order that the values came in. */
-static void pool_fill(struct pool *p, const double *a, size_t na, const double *b, size_t nb, double sd_floor)
-{
-	p->n = na + nb;
-	p->na = na;
-	p->floor = sd_floor;
-	p->sum = p->square = 0;
+	struct stats_slope s = {.theta = 1};
+	double product = 0, mean[2], variance[2];
 	for (int g = 0; g < 2; g++) {
-		double n = (double)(g ? na : nb);
-		p->per_n[g] = 1 / n;
-		p->per_se2[g] = 1 / (n * (n - 1));
-		p->floor_se2[g] = sd_floor * sd_floor / n;
-	}
-	memcpy(p->v, a, na * sizeof(*a));
-	memcpy(p->v + na, b, nb * sizeof(*b));
-	qsort(p->v, na, sizeof(p->v[0]), by_value);
-	qsort(p->v + na, nb, sizeof(p->v[0]), by_value);
-	double mean = stats_mean(p->v, p->n);
-	for (size_t i = 0; i < p->n; i++) {
-		p->v[i] -= mean;
-		p->in_a[i] = i < na;
-		p->sum += p->v[i];
-		p->square += p->v[i] * p->v[i];
-	}
-}
-
-/* Assignments whose sums round differently are the same to the test: counting a tie makes p larger, never smaller. */
-static bool as_extreme(double t, double observed)
-{
-	/* The first comparison is for an infinite t: no spread and no floor. */
-	return t <= observed || t <= observed + 1e-9 * fmax(1, fabs(observed));
-}
-
-/* The same t from the sums of the assignment's first group alone, a few operations instead of two passes. Where most of
- * the digits cancel in a variance, the passes decide. */
-static double pool_t_of_sums(const struct pool *p, double sum_a, double square_a)
-{
-	double sum[2] = {p->sum - sum_a, sum_a}, square[2] = {p->square - square_a, square_a};
-	double se2 = 0;
-	for (int g = 0; g < 2; g++) {
-		double left = square[g] - sum[g] * sum[g] * p->per_n[g];
-		if (!(left > 1e-4 * square[g]))
-			return NAN;
-		se2 += fmax(left * p->per_se2[g], p->floor_se2[g]);
-	}
-	return (sum[1] * p->per_n[1] - sum[0] * p->per_n[0]) / sqrt(se2);
-}
-
-static bool hit(struct pool *p, const size_t *pick, double sum_a, double square_a, double observed)
-{
-	double t = pool_t_of_sums(p, sum_a, square_a);
-	if (isnan(t)) {
-		memset(p->in_a, 0, p->n * sizeof(p->in_a[0]));
-		for (size_t i = 0; i < p->na; i++)
-			p->in_a[pick[i]] = true;
-		t = pool_t(p);
-	}
-	return as_extreme(t, observed);
-}
-
-/* Every choice of na out of n, in lexicographic order. sum[i] and square[i] are those of the first i picks: between
- * neighbours in this order mostly the last pick alone differs. */
-static uint64_t count_all(struct pool *p, double observed)
-{
-	size_t pick[2 * STATS_GROUP_MAX];
-	double sum[2 * STATS_GROUP_MAX + 1] = {0}, square[2 * STATS_GROUP_MAX + 1] = {0};
-	uint64_t hits = 0;
-	for (size_t i = 0; i < p->na; i++)
-		pick[i] = i;
-	for (size_t from = 0;;) {
-		for (size_t i = from; i < p->na; i++) {
-			double v = p->v[pick[i]];
-			sum[i + 1] = sum[i] + v;
-			square[i + 1] = square[i] + v * v;
+		const double *pre = g ? pre_b : pre_a, *post = g ? post_b : post_a;
+		size_t n = g ? nb : na;
+		double square = 0, mean_post = stats_mean(post, n);
+		mean[g] = stats_mean(pre, n);
+		for (size_t i = 0; i < n; i++) {
+			square += (pre[i] - mean[g]) * (pre[i] - mean[g]);
+			product += (pre[i] - mean[g]) * (post[i] - mean_post);
 		}
-		hits += hit(p, pick, sum[p->na], square[p->na], observed);
-		/* The last pick that can still move moves up; those after it follow it closely. */
-		size_t i = p->na;
-		while (i > 0 && pick[i - 1] == p->n - p->na + i - 1)
-			i--;
-		if (i == 0)
-			return hits;
-		from = i - 1;
-		pick[i - 1]++;
-		for (; i < p->na; i++)
-			pick[i] = pick[i - 1] + 1;
+		s.pre_square += square;
+		variance[g] = square / (double)(n - 1) / (double)n;
 	}
+	s.pre_difference = mean[0] - mean[1];
+	s.pre_se = sqrt(variance[0] + variance[1]);
+	/* Below this it is what rounding leaves of equal values. */
+	if (s.pre_square > 1e-18 * (double)(na + nb))
+		s.theta = product / s.pre_square;
+	return s;
 }
 
-/* splitmix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014. */
-static uint64_t draw(uint64_t *state)
+void stats_slope_widen(const struct stats_slope *s, size_t na, size_t nb, struct stats_welch *w)
 {
-	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
-}
-
-/* Uniform in [0, n): numbers past the last whole multiple of n are drawn again. */
-static size_t draw_below(uint64_t *state, size_t n)
-{
-	uint64_t x, limit = UINT64_MAX - UINT64_MAX % n;
-	do
-		x = draw(state);
-	while (x >= limit);
-	return x % n;
-}
-
-static uint64_t count_drawn(struct pool *p, double observed, uint64_t seed)
-{
-	size_t order[2 * STATS_GROUP_MAX];
-	for (size_t i = 0; i < p->n; i++)
-		order[i] = i;
-	uint64_t hits = 0;
-	for (unsigned k = 0; k < DRAWN; k++) {
-		double sum = 0, square = 0;
-		/* The first na steps of a Fisher-Yates shuffle; any starting order will do. */
-		for (size_t i = 0; i < p->na; i++) {
-			size_t j = i + draw_below(&seed, p->n - i), swapped = order[i];
-			order[i] = order[j];
-			order[j] = swapped;
-			sum += p->v[order[i]];
-			square += p->v[order[i]] * p->v[order[i]];
-		}
-		hits += hit(p, order, sum, square, observed);
-	}
-	return hits;
-}
-
-/* Studentised, so that it stays valid for unequal variances: A. Janssen, "Studentized permutation tests for non-i.i.d.
- * hypotheses and the generalized Behrens-Fisher problem", Statistics and Probability Letters 36 (1997). (1 + hits) /
- * (1 + drawn): Phipson and Smyth (2010), "Permutation p-values should never be zero". */
-int stats_randomisation(const double *a, size_t na, const double *b, size_t nb, double sd_floor, uint64_t seed,
-			double *ret_p, uint64_t *ret_assignments, struct err *e)
-{
-	int r = check_samples(a, na, b, nb, sd_floor, e);
-	if (r < 0)
-		return r;
-	struct pool p;
-	pool_fill(&p, a, na, b, nb, sd_floor);
-	double observed = pool_t(&p);
-	uint64_t assignments = choose_up_to(na + nb, na, ENUMERATED_MAX), hits;
-	if (assignments <= ENUMERATED_MAX) {
-		hits = count_all(&p, observed);
-	} else {
-		assignments = DRAWN + 1;
-		hits = 1 + count_drawn(&p, observed, seed);
-	}
-	*ret_p = (double)hits / (double)assignments;
-	*ret_assignments = assignments;
-	return 0;
+	double da = (double)(na - 1), db = (double)(nb - 1);
+	double pooled = (da * w->sd_a * w->sd_a + db * w->sd_b * w->sd_b) / (da + db);
+	if (s->pre_square > 0)
+		w->se = sqrt(w->se * w->se + pooled * s->pre_difference * s->pre_difference / s->pre_square);
+	w->nu = fmax(1, w->nu - 1);
 }

@@ -8,7 +8,7 @@
 
 #include "lib/base/err.h"
 
-#define STATS_GROUP_MAX 512 /* values in one group */
+#define STATS_GROUP_MAX 10000 /* values in one group */
 
 /* P(T <= t) of Student's t by the incomplete beta function's continued fraction (Abramowitz and Stegun 26.7.1, 26.5.8);
  * NaN where nu is not above 0. Tails keep their relative accuracy below 0. */
@@ -35,11 +35,32 @@ struct stats_welch {
 int must_check stats_welch(const double *a, size_t na, const double *b, size_t nb, double sd_floor,
 			   struct stats_welch *ret, struct err *e);
 
+/* -EINVAL and what is wrong for groups or a floor that stats_welch refuses. */
+int must_check stats_check_groups(const double *a, size_t na, const double *b, size_t nb, double sd_floor,
+				  struct err *e);
+
+/* Analysis of covariance (R. A. Fisher, "Statistical Methods for Research Workers", 4th edition, 1932): how much of
+ * what hosts are apart after the change was so before. theta = Cov(post, pre) / Var(pre), both within the groups; 1
+ * where pre has no spread, which makes post - theta pre the plain difference. */
+struct stats_slope {
+	double theta;
+	double pre_difference; /* mean of a's pre - mean of b's */
+	double pre_se;         /* its standard error, by Welch, without a floor */
+	double pre_square;     /* sum of squares of pre within the groups */
+};
+struct stats_slope stats_slope(const double *pre_a, const double *post_a, size_t na, const double *pre_b,
+			       const double *post_b, size_t nb);
+/* What the slope's own uncertainty adds to Welch's comparison of post - theta pre: to se^2 (s^2 pre_difference^2 /
+ * pre_square, s^2 pooled), and one degree of freedom less. */
+void stats_slope_widen(const struct stats_slope *s, size_t na, size_t nb, struct stats_welch *w);
+
 /* One-sided studentised randomisation test of mean a < mean b: the share of assignments of the pooled values to the
  * two groups whose Welch t (same floor) is at most the observed one. Every assignment where there are at most
- * 200,000, otherwise 20,000 drawn by a generator seeded with seed and the observed one, 20,001 together. Ties
- * count as at most. Independent of the order of the values. Errors as stats_welch. */
+ * 200,000, otherwise 20,000 drawn by a generator seeded with seed and the observed one, 20,001 together; fewer, but
+ * not below 2,000, for na above 1,000. Ties count as at most. Independent of the order of the values. Errors as
+ * stats_welch, and -ENOMEM. */
 int must_check stats_randomisation(const double *a, size_t na, const double *b, size_t nb, double sd_floor,
 				   uint64_t seed, double *ret_p, uint64_t *ret_assignments, struct err *e);
-/* The smallest p that na against nb can reach: 1 / C(na + nb, na), or 1 / 20,001 where assignments are drawn. */
+/* The smallest p that na against nb can reach: 1 / C(na + nb, na), or 1 / 20,001 where assignments are drawn (1 over as
+ * many as there are for na above 1,000). */
 double stats_randomisation_min_p(size_t na, size_t nb);

@@ -25,6 +25,19 @@ const char *endpoint_name(enum endpoint x)
 	return "unknown";
 }
 
+const char *probing_name(enum probing x)
+{
+	return x == PROBING_PASSIVE ? "passive" : "active";
+}
+
+enum probing probing_of(const struct recording_shape *s)
+{
+	static const char mark[] = "-passive/";
+	char probe[sizeof(s->probe) + 1] = {0};
+	memcpy(probe, s->probe, sizeof(s->probe));
+	return strstr(probe, mark) ? PROBING_PASSIVE : PROBING_ACTIVE;
+}
+
 static uint64_t add_saturating(uint64_t a, uint64_t b)
 {
 	uint64_t sum;

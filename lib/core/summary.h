@@ -10,6 +10,13 @@ enum endpoint { ENDPOINT_P99, ENDPOINT_P999, ENDPOINT_EXIT, ENDPOINT_COUNT };
 /* "p99", "p99.9", "exit"; the names that plans, tables and JSON use. */
 const char *endpoint_name(enum endpoint x);
 
+/* How a recording came to be: by storms that kpcp made, or by watching what happened. */
+enum probing { PROBING_ACTIVE, PROBING_PASSIVE };
+const char *probing_name(enum probing x); /* "active", "passive" */
+/* By the probe's name: "victim-4k-active/1" is active, "NAME-passive/1" passive; a name that says neither is active,
+ * because only probes that watch must say so. */
+enum probing probing_of(const struct recording_shape *s);
+
 /* One boot of one host, its storms merged. Fill with summary_init, summary_add for every storm, summary_close. */
 struct summary {
 	char host[RECORDING_NAME_MAX];

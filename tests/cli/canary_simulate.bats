@@ -144,11 +144,11 @@ between() {
         refused "--$option" "$bad"
     done <<'END'
 hosts 0
-hosts 512
+hosts 10000
 hosts 1.5
 hosts -1
 hosts 8x
-controls 512
+controls 10000
 controls -1
 boots 0
 boots 17
@@ -186,8 +186,8 @@ END
 }
 
 @test "too many hosts together" {
-    simulate --hosts 300 --controls 300
-    refused "--hosts 300 and --controls 300" "at most 512"
+    simulate --hosts 6000 --controls 6000
+    refused "--hosts 6000 and --controls 6000" "at most 10000"
 }
 
 @test "what is misspelt gets the nearest name" {

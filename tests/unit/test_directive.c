@@ -328,7 +328,7 @@ static void test_refuses_what_cannot_be_promoted(void **state)
 	refuses(ROLLOUT PRESET "[judge]\ncanaries = 3\ncontrols = 3\nalpha-promote = 0.04\n", "p = 0.05 at best");
 	refuses(ROLLOUT PRESET "[judge]\nstorms = 20\n", "min-samples-exit is 30");
 	takes(ROLLOUT PRESET "[judge]\nstorms = 20\nendpoints = p99\n", &d);
-	refuses(ROLLOUT PRESET "[judge]\ncanaries = 512\n", "at most 512 hosts");
+	refuses(ROLLOUT PRESET "[judge]\ncanaries = 10000\n", "at most 10000 hosts");
 }
 
 /* What people read must be what is signed. */

@@ -323,9 +323,9 @@ static void test_refused_arguments(void **state)
 		assert_memory_equal(&v, &before, sizeof(v));            \
 	} while (0)
 	REFUSED(p.canaries = 0, "0 canaries");
-	REFUSED(p.canaries = 513, "513 canaries");
-	REFUSED(p.controls = 510, "at most 512");
-	REFUSED(p.controls = UINT32_MAX, "at most 512");
+	REFUSED(p.canaries = JUDGE_HOSTS_MAX + 1, "10001 canaries");
+	REFUSED(p.controls = JUDGE_HOSTS_MAX - 2, "at most 10000");
+	REFUSED(p.controls = UINT32_MAX, "at most 10000");
 	REFUSED(p.boots = 0, "0 boots");
 	REFUSED(p.boots = 17, "must be 1 to 16");
 	REFUSED(p.storms = 0, "0 storms");
@@ -339,7 +339,7 @@ static void test_refused_arguments(void **state)
 	REFUSED(p.alpha_rollback = 0.5, "alpha_rollback 0.5");
 	REFUSED(p.sd_floor = 0, "sd_floor 0");
 	REFUSED(p.sd_floor = NAN, "sd_floor");
-	REFUSED(n = JUDGE_HOSTS_MAX + 1, "513 hosts");
+	REFUSED(n = JUDGE_HOSTS_MAX + 1, "10001 hosts");
 	REFUSED(hosts[2].name[0] = '\0', "host 3 of 6 has no name");
 	REFUSED(memset(hosts[1].name, 'x', sizeof(hosts[1].name)), "host 2 of 6");
 	REFUSED(hosts[1].n_new = 17, "can-1: 1 and 17 boots");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Owns the check of the randomisation test against the plainest way to count: every subset, every t from scratch.
- * Must not know how lib/core/stats.c enumerates. */
+ * Must not know how lib/core/randomisation.c enumerates. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
