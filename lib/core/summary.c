@@ -60,6 +60,25 @@ void summary_init(struct summary *s, const struct recording_header *h)
 		s->y[i] = NAN;
 }
 
+static double ln_quantile_s(const struct hist *h, double p)
+{
+	double ns;
+	if (hist_quantile(h, p, &ns, NULL) < 0 || !(ns > 0))
+		return NAN;
+	return log(ns / NS_PER_S);
+}
+
+/* B. P. Welford, "Note on a method for calculating corrected sums of squares and products", Technometrics 4 (1962). */
+static void add_block(struct summary_blocks *b, double y)
+{
+	if (!isfinite(y))
+		return;
+	double before = y - b->mean;
+	b->n++;
+	b->mean += before / b->n;
+	b->square += before * (y - b->mean);
+}
+
 void summary_add(struct summary *s, const struct recording_storm *storm)
 {
 	s->storms++;
@@ -70,16 +89,12 @@ void summary_add(struct summary *s, const struct recording_storm *storm)
 		s->exit_void++;
 	if (storm->response.count < s->due_a_storm)
 		s->given_up++;
+	if (storm->response.count >= s->due_a_storm)
+		add_block(&s->block[ENDPOINT_P99], ln_quantile_s(&storm->response, 0.99));
+	if (storm->exit_ns > 0 && storm->exit_pages > 0)
+		add_block(&s->block[ENDPOINT_EXIT], log((double)storm->exit_ns / NS_PER_S / (double)storm->exit_pages));
 	hist_merge(&s->response, &storm->response);
 	hist_merge(&s->service, &storm->service);
-}
-
-static double ln_quantile_s(const struct hist *h, double p)
-{
-	double ns;
-	if (hist_quantile(h, p, &ns, NULL) < 0 || !(ns > 0))
-		return NAN;
-	return log(ns / NS_PER_S);
 }
 
 void summary_close(struct summary *s)

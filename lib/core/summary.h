@@ -37,6 +37,12 @@ struct summary {
 	 * operations were given up, or where the quantile lies outside the histogram's range. */
 	double y[ENDPOINT_COUNT];
 	uint64_t samples[ENDPOINT_COUNT]; /* operations (p99, p99.9) or storms (exit) behind y */
+	/* The same y of each storm by itself: how many had one, their mean, and the sum of squares about it. Storms are
+	 * the brake's blocks; of a single one p99.9 is not known. */
+	struct summary_blocks {
+		uint32_t n;
+		double mean, square;
+	} block[ENDPOINT_COUNT];
 };
 
 void summary_init(struct summary *s, const struct recording_header *h);

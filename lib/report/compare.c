@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,6 +196,7 @@ static int add_boot(struct comparison *c, const struct compare_file *f, struct e
 			return err_set(e, EINVAL, "%s: more than %d hosts", f->path, JUDGE_HOSTS_MAX);
 		h = &c->host[c->n_hosts++];
 		memcpy(h->name, f->header.host, sizeof(h->name));
+		compare_model(&f->header, h->model);
 		h->control = is_control(f->group);
 	}
 	uint32_t *count = is_new(f->group) ? &h->n_new : &h->n_old;
@@ -205,6 +207,7 @@ static int add_boot(struct comparison *c, const struct compare_file *f, struct e
 	memcpy(boot->y, f->sum.y, sizeof(boot->y));
 	memcpy(boot->samples, f->sum.samples, sizeof(boot->samples));
 	boot->storms = f->sum.storms;
+	boot->probing = probing_of(&f->header.shape);
 	return 0;
 }
 
@@ -218,6 +221,21 @@ static void add_to_arm(struct compare_arm *arm, const struct compare_file *f)
 	arm->exit_pages += f->sum.exit_pages;
 	arm->exit_ns += f->sum.exit_ns;
 	hist_merge(&arm->response, &f->sum.response);
+}
+
+/* Firmware takes a few per cent of the memory that a host was sold with: rounded up to a sixteenth of the next power of
+ * two, hosts that were bought alike come out alike. */
+void compare_model(const struct recording_header *h, char ret[JUDGE_MODEL_MAX])
+{
+	uint64_t mib = h->memory_kib >> 10, step = 1;
+
+	while (step * 16 < mib)
+		step *= 2;
+	mib = (mib + step - 1) / step * step;
+	if (mib >= 1024)
+		snprintf(ret, JUDGE_MODEL_MAX, "%ucpu-%lluG", h->cpus, (unsigned long long)(mib >> 10));
+	else
+		snprintf(ret, JUDGE_MODEL_MAX, "%ucpu-%lluM", h->cpus, (unsigned long long)mib);
 }
 
 static void count_hosts(struct comparison *c)
@@ -238,7 +256,8 @@ int compare(const struct compare_file *file, size_t n, enum compare_factor facto
 
 	if (r < 0)
 		return r;
-	c.host = calloc(JUDGE_HOSTS_MAX, sizeof(*c.host));
+	/* No more hosts than recordings. */
+	c.host = calloc(n < JUDGE_HOSTS_MAX ? n + 1 : JUDGE_HOSTS_MAX, sizeof(*c.host));
 	if (!c.host)
 		return err_sys(e, ENOMEM, "comparing %zu recordings", n);
 	for (int g = 0; g < GROUP_COUNT; g++)

@@ -55,6 +55,10 @@ int must_check compare(const struct compare_file *file, size_t n, enum compare_f
 		       const struct judge_plan *plan, const char *plan_name, struct comparison *ret, struct err *e);
 void comparison_free(struct comparison *c);
 
+/* The kind of hardware, as far as recordings tell it: "256cpu-1024G" (or M below 1 GiB), its online CPUs and its
+ * memory, rounded up to 1/16 of the next power of two. What a plan's models are. */
+void compare_model(const struct recording_header *h, char ret[JUDGE_MODEL_MAX]);
+
 /* D of a host: mean y of its new boots - mean of its old ones; NaN where either has none or y is NaN. */
 double compare_difference(const struct judge_host *h, enum endpoint x);
 

@@ -4,11 +4,15 @@
 #include "plan.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "lib/base/list.h"
 #include "lib/base/near.h"
 #include "lib/base/num.h"
+#include "spread_file.h"
 
 static int set_u32(uint32_t *ret, const char *value, uint64_t min, uint64_t max, struct err *e)
 {
@@ -123,6 +127,129 @@ static int set_samples_exit(void *t, const char *value, struct err *e)
 	return set_samples(t, ENDPOINT_EXIT, value, e);
 }
 
+static int set_passive(void *t, enum endpoint x, const char *value, struct err *e)
+{
+	return num_u64(value, 1, UINT64_MAX, &((struct judge_plan *)t)->min_passive_samples[x], e);
+}
+
+static int set_passive_p99(void *t, const char *value, struct err *e)
+{
+	return set_passive(t, ENDPOINT_P99, value, e);
+}
+
+static int set_passive_p999(void *t, const char *value, struct err *e)
+{
+	return set_passive(t, ENDPOINT_P999, value, e);
+}
+
+static int set_passive_exit(void *t, const char *value, struct err *e)
+{
+	return set_passive(t, ENDPOINT_EXIT, value, e);
+}
+
+static int set_probing(void *t, const char *value, struct err *e)
+{
+	static const char *const words[] = {"active", "passive"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strcmp(value, words[i]) != 0)
+			continue;
+		((struct judge_plan *)t)->probing = i == 1 ? PROBING_PASSIVE : PROBING_ACTIVE;
+		return 0;
+	}
+	return err_set(e, EINVAL, "\"%s\" is neither \"active\" nor \"passive\"; did you mean \"%s\"?", value,
+		       near_find(value, words, ARRAY_SIZE(words)));
+}
+
+static int add_model(struct judge_plan *p, const char *name, size_t len, struct err *e)
+{
+	if (p->n_models == JUDGE_MODELS_MAX)
+		return err_set(e, EINVAL, "more than %d models", JUDGE_MODELS_MAX);
+	if (len >= JUDGE_MODEL_MAX)
+		return err_set(e, EINVAL, "model \"%.*s\" is longer than %d characters", (int)len, name,
+			       JUDGE_MODEL_MAX - 1);
+	for (uint32_t i = 0; i < p->n_models; i++)
+		if (strlen(p->model[i]) == len && memcmp(p->model[i], name, len) == 0)
+			return err_set(e, EINVAL, "%s is named twice", p->model[i]);
+	memcpy(p->model[p->n_models], name, len);
+	p->model[p->n_models++][len] = 0;
+	return 0;
+}
+
+/* "256cpu-1024G, 64cpu-256G" */
+static int set_models(void *t, const char *value, struct err *e)
+{
+	struct judge_plan read = {0};
+	struct judge_plan *p = t;
+
+	for (const char *at = value;;) {
+		at += strspn(at, " \t");
+		size_t len = strcspn(at, ","), name = len;
+
+		while (name > 0 && strchr(" \t", at[name - 1]))
+			name--;
+		if (name == 0)
+			return err_set(e, EINVAL, "\"%s\" is no list of models, as \"256cpu-1024G, 64cpu-256G\" is",
+				       value);
+		int r = add_model(&read, at, name, e);
+		if (r < 0)
+			return r;
+		if (at[len] == 0)
+			break;
+		at += len + 1;
+	}
+	p->n_models = read.n_models;
+	memcpy(p->model, read.model, sizeof(p->model));
+	return 0;
+}
+
+/* Below three hosts there is nothing left to estimate a slope from. */
+static int set_covariance(void *t, const char *value, struct err *e)
+{
+	struct judge_plan *p = t;
+
+	if (strcmp(value, "never") == 0) {
+		p->ancova_from = 0;
+		return 0;
+	}
+	return set_u32(&p->ancova_from, value, 3, JUDGE_HOSTS_MAX, e);
+}
+
+/* "1.042 +- 0.011": the old kernel to the first reference, and the standard error of its logarithm. */
+static int set_reference(void *t, enum endpoint x, const char *value, struct err *e)
+{
+	struct judge_reference *ret = &((struct judge_plan *)t)->reference[x];
+	const char *between = strstr(value, " +- ");
+	char first[32];
+	double ratio, se;
+
+	if (!between || (size_t)(between - value) >= sizeof(first))
+		return err_set(e, EINVAL, "\"%s\" is not RATIO +- ERROR, as \"1.042 +- 0.011\" is", value);
+	memcpy(first, value, (size_t)(between - value));
+	first[between - value] = 0;
+	int r = num_f64(first, 0.01, 100, &ratio, e);
+	if (r == 0)
+		r = num_f64(between + strlen(" +- "), 0, 1, &se, e);
+	if (r == 0)
+		*ret = (struct judge_reference){.given = true, .delta = log(ratio), .se = se};
+	return r;
+}
+
+static int set_reference_p99(void *t, const char *value, struct err *e)
+{
+	return set_reference(t, ENDPOINT_P99, value, e);
+}
+
+static int set_reference_p999(void *t, const char *value, struct err *e)
+{
+	return set_reference(t, ENDPOINT_P999, value, e);
+}
+
+static int set_reference_exit(void *t, const char *value, struct err *e)
+{
+	return set_reference(t, ENDPOINT_EXIT, value, e);
+}
+
 static int set_alpha_promote(void *t, const char *value, struct err *e)
 {
 	return num_f64(value, 1e-6, 0.49, &((struct judge_plan *)t)->alpha_promote, e);
@@ -170,6 +297,15 @@ const struct conf_key plan_keys[PLAN_KEYS] = {
     {"judge", "min-samples-p99", set_samples_p99, false},
     {"judge", "min-samples-p99.9", set_samples_p999, false},
     {"judge", "min-samples-exit", set_samples_exit, false},
+    {"judge", "probing", set_probing, false},
+    {"judge", "min-passive-p99", set_passive_p99, false},
+    {"judge", "min-passive-p99.9", set_passive_p999, false},
+    {"judge", "min-passive-exit", set_passive_exit, false},
+    {"judge", "models", set_models, false},
+    {"judge", "covariance-from", set_covariance, false},
+    {"judge", "reference-p99", set_reference_p99, false},
+    {"judge", "reference-p99.9", set_reference_p999, false},
+    {"judge", "reference-exit", set_reference_exit, false},
     {"judge", "alpha-promote", set_alpha_promote, false},
     {"judge", "alpha-rollback", set_alpha_rollback, false},
     {"judge", "sd-floor", set_sd_floor, false},
@@ -177,13 +313,53 @@ const struct conf_key plan_keys[PLAN_KEYS] = {
     {"judge", "seed", set_seed, false},
 };
 
-int plan_read(const char *path, struct judge_plan *ret, struct err *e)
+/* A plan in a file may name what an A/A campaign has learnt; one that comes from elsewhere has no files beside it. */
+struct reading {
+	struct judge_plan plan;
+	char spread[PATH_MAX];
+};
+_Static_assert(offsetof(struct reading, plan) == 0, "plan_keys' target begins with a struct judge_plan");
+
+static int set_spread(void *t, const char *value, struct err *e)
 {
-	struct judge_plan plan = judge_plan_default;
-	int r = conf_read(path, plan_keys, PLAN_KEYS, &plan, e);
+	char *ret = ((struct reading *)t)->spread;
+	size_t len = strlen(value);
+
+	if (len == 0 || len >= PATH_MAX)
+		return err_set(e, EINVAL, "\"%s\" cannot be a file's name", value);
+	memcpy(ret, value, len + 1);
+	return 0;
+}
+
+/* A name without a slash in front is meant beside the plan, wherever the program was started. */
+static int take_spread(const char *plan_path, struct reading *t, struct err *e)
+{
+	_cleanup_(buf_free) struct buf path = BUF_INIT(2 * PATH_MAX);
+	const char *slash = strrchr(plan_path, '/');
+	int folder = t->spread[0] != '/' && slash ? (int)(slash - plan_path + 1) : 0;
+	struct spread s;
+	int r = buf_addf(&path, e, "%.*s%s", folder, plan_path, t->spread);
 
 	if (r == 0)
-		*ret = plan;
+		r = spread_file_read(path.data, &s, e);
+	if (r < 0)
+		return err_context(e, "%s: spread", plan_path);
+	spread_apply(&s, &t->plan);
+	return 0;
+}
+
+int plan_read(const char *path, struct judge_plan *ret, struct err *e)
+{
+	struct reading t = {.plan = judge_plan_default};
+	struct conf_key keys[PLAN_KEYS + 1];
+
+	memcpy(keys, plan_keys, sizeof(plan_keys));
+	keys[PLAN_KEYS] = (struct conf_key){"judge", "spread", set_spread, false};
+	int r = conf_read(path, keys, ARRAY_SIZE(keys), &t, e);
+	if (r == 0 && t.spread[0])
+		r = take_spread(path, &t, e);
+	if (r == 0)
+		*ret = t.plan;
 	return r;
 }
 

@@ -159,6 +159,26 @@ static json_t *arm(struct out *o, const struct compare_arm *a)
 	return j;
 }
 
+static json_t *values(struct out *o, const double y[ENDPOINT_COUNT])
+{
+	json_t *j = json_object();
+
+	for (int i = 0; i < ENDPOINT_COUNT; i++)
+		put(o, j, endpoint_name((enum endpoint)i), number(y[i]));
+	return j;
+}
+
+static json_t *reference(struct out *o, const struct judge_reference *r)
+{
+	if (!r->given)
+		return json_null();
+	json_t *j = json_object();
+
+	put(o, j, "ratio", number(exp(r->delta)));
+	put(o, j, "se", number(r->se));
+	return j;
+}
+
 static json_t *plan(struct out *o, const struct comparison *c)
 {
 	const struct judge_plan *p = c->plan;
@@ -176,11 +196,20 @@ static json_t *plan(struct out *o, const struct comparison *c)
 		put(o, x, "judged", json_boolean(p->judged[i]));
 		put(o, x, "margin", number(p->margin[i]));
 		put(o, x, "min_samples", integer(p->min_samples[i]));
+		put(o, x, "min_passive_samples", integer(p->min_passive_samples[i]));
+		put(o, x, "reference", reference(o, &p->reference[i]));
 		put(o, j, endpoint_name((enum endpoint)i), x);
 	}
 	put(o, j, "alpha_promote", number(p->alpha_promote));
 	put(o, j, "alpha_rollback", number(p->alpha_rollback));
 	put(o, j, "sd_floor", number(p->sd_floor));
+	put(o, j, "sd_history", values(o, p->sd_history));
+	put(o, j, "probing", json_string(probing_name(p->probing)));
+	json_t *models = json_array();
+	for (uint32_t i = 0; i < p->n_models; i++)
+		push(o, models, json_string(p->model[i]));
+	put(o, j, "models", models);
+	put(o, j, "covariance_from", p->ancova_from ? json_integer(p->ancova_from) : json_null());
 	put(o, j, "second_opinion", json_string(p->welch_alone ? "welch-alone" : "required"));
 	snprintf(seed, sizeof(seed), "%" PRIu64, p->seed);
 	put(o, j, "seed", json_string(seed)); /* text: it may need all 64 bits */
@@ -204,6 +233,11 @@ static json_t *endpoint(struct out *o, enum endpoint x, const struct verdict_end
 	put(o, j, "nu", number(v->nu + none));
 	put(o, j, "canaries", json_integer(v->canaries));
 	put(o, j, "controls", json_integer(v->controls));
+	put(o, j, "sd_canaries", number(v->sd_canaries + none));
+	put(o, j, "sd_controls", number(v->sd_controls + none));
+	put(o, j, "adjusted", json_boolean(v->adjusted));
+	put(o, j, "theta", number(v->theta + none));
+	put(o, j, "reference_upper", number(v->reference_upper + none));
 	put(o, j, "floored_canaries", json_boolean(v->floored_canaries));
 	put(o, j, "floored_controls", json_boolean(v->floored_controls));
 	put(o, j, "p_randomisation", number(v->p_random));
@@ -211,15 +245,6 @@ static json_t *endpoint(struct out *o, enum endpoint x, const struct verdict_end
 	put(o, j, "promotes", json_boolean(v->promotes));
 	put(o, j, "rolls_back", json_boolean(v->rolls_back));
 	put(o, j, "hosts_needed", number(v->hosts_needed));
-	return j;
-}
-
-static json_t *values(struct out *o, const double y[ENDPOINT_COUNT])
-{
-	json_t *j = json_object();
-
-	for (int i = 0; i < ENDPOINT_COUNT; i++)
-		put(o, j, endpoint_name((enum endpoint)i), number(y[i]));
 	return j;
 }
 
@@ -253,6 +278,7 @@ static json_t *hosts(struct out *o, const struct comparison *c)
 		for (int i = 0; i < ENDPOINT_COUNT; i++)
 			d[i] = compare_difference(&c->host[h], (enum endpoint)i);
 		put(o, one, "name", json_string(c->host[h].name));
+		put(o, one, "model", json_string(c->host[h].model));
 		put(o, one, "control", json_boolean(c->host[h].control));
 		put(o, one, "difference", values(o, d));
 		put(o, one, "old", boots(o, c->host[h].old_boot, c->host[h].n_old));
