@@ -62,6 +62,11 @@ static int set_host_sd(void *t, const char *value, struct err *e)
 	return set_share(&args_of(t)->trial.host_sd, value, 0, 1, e);
 }
 
+static int set_level_sd(void *t, const char *value, struct err *e)
+{
+	return set_share(&args_of(t)->trial.level_sd, value, 0, 1, e);
+}
+
 static int set_ratio(void *t, const char *value, struct err *e)
 {
 	return num_f64(value, 0.01, 100, &args_of(t)->trial.ratio, e);
@@ -190,6 +195,7 @@ static const struct opt options[] = {
     {"boots", "COUNT", "Boots of each kernel on each host (default 4).", set_boots},
     {"boot-sd", "SHARE", "Standard deviation from boot to boot, 7% or 0.07 (default 7%).", set_boot_sd},
     {"host-sd", "SHARE", "How differently hosts take to a new boot of either kernel (default 2%).", set_host_sd},
+    {"level-sd", "SHARE", "How far hosts are apart before anything changes (default 0).", set_level_sd},
     {"ratio", "RATIO", "The truth: new over old, 1.10 is 10% worse (default 1).", set_ratio},
     {"margin", "SHARE", "What the gate is to keep out (default 10%).", set_margin},
     {"missing", "SHARE", "Probability that a boot was never measured (default 0).", set_missing},

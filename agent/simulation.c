@@ -81,12 +81,12 @@ static int json_share(struct buf *out, const char *indent, const char *name, uin
 
 static int json_setup(struct buf *out, const struct trial *c, uint64_t campaigns, struct err *e)
 {
-	int r =
-	    buf_addf(out, e,
-		     "{\n  \"format\": \"kpcp-simulation/1\",\n  \"setup\": {\"hosts\": %" PRIu32
-		     ", \"controls\": %" PRIu32 ", \"boots\": %" PRIu32
-		     ", \"boot_sd\": %.9g, \"host_sd\": %.9g, \"ratio\": %.9g, \"margin\": %.9g, \"missing\": %.9g, ",
-		     c->canaries, c->controls, c->boots, c->boot_sd, c->host_sd, c->ratio, c->margin, c->missing);
+	int r = buf_addf(
+	    out, e,
+	    "{\n  \"format\": \"kpcp-simulation/1\",\n  \"setup\": {\"hosts\": %" PRIu32 ", \"controls\": %" PRIu32
+	    ", \"boots\": %" PRIu32 ", \"boot_sd\": %.9g, \"host_sd\": %.9g, \"level_sd\": %.9g, \"ratio\": %.9g, "
+				    "\"margin\": %.9g, \"missing\": %.9g, ",
+	    c->canaries, c->controls, c->boots, c->boot_sd, c->host_sd, c->level_sd, c->ratio, c->margin, c->missing);
 	if (r == 0)
 		r = buf_addf(out, e,
 			     "\"errors\": \"%s\", \"ar1\": %.9g, \"blocks\": %" PRIu32

@@ -3,6 +3,7 @@
  * Must not know command lines, output or clocks. */
 #include "trial.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -35,16 +36,17 @@ struct judge_plan trial_plan(const struct trial *c)
 	return p;
 }
 
-/* "canary-007", "control-012": unique, which is all that the judge asks of names. */
+/* "canary-0007", "control-0012": unique, which is all that the judge asks of names. */
 static void name_host(struct judge_host *h, uint32_t number)
 {
 	const char *kind = h->control ? "control-" : "canary-";
-	size_t len = strlen(kind);
+	size_t len = strlen(kind), digits = 4;
 	memcpy(h->name, kind, len);
-	for (int i = 2; i >= 0; i--, number /= 10)
-		h->name[len + (size_t)i] = (char)('0' + number % 10);
-	h->name[len + 3] = '\0';
+	for (size_t i = digits; i-- > 0; number /= 10)
+		h->name[len + i] = (char)('0' + number % 10);
+	h->name[len + digits] = '\0';
 }
+static_assert(JUDGE_HOSTS_MAX <= 10000, "names of hosts have four digits");
 
 static void add_boot(struct judge_boot *boot, uint32_t *n, const struct judge_plan *p, double y)
 {

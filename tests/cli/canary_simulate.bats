@@ -160,6 +160,7 @@ boot-sd %
 boot-sd 7%%
 host-sd 2
 host-sd inf
+level-sd 2
 ratio 0
 ratio -1
 ratio 101

@@ -44,8 +44,8 @@ static void test_roster(void **state)
 		for (uint32_t k = 0; k < h; k++)
 			assert_string_not_equal(hosts[h].name, hosts[k].name);
 	}
-	assert_string_equal(hosts[2].name, "canary-002");
-	assert_string_equal(hosts[7].name, "control-007");
+	assert_string_equal(hosts[2].name, "canary-0002");
+	assert_string_equal(hosts[7].name, "control-0007");
 }
 
 /* Without any spread the difference is the truth. */
