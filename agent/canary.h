@@ -3,6 +3,7 @@
  * Must not know what the subcommands do with it. */
 #pragma once
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,11 +42,38 @@ struct simulate_args {
 	bool json;
 };
 
+struct aa_args {
+	const char *out;
+	const char *plan;
+	uint64_t seed;
+	bool json;
+};
+
+/* NaN: not given. */
+struct plan_args {
+	const char *spread;
+	enum endpoint endpoint;
+	double boot_sd, host_sd, block_sd;
+	double margin;
+	double power, alpha, ratio;
+	uint32_t canaries, controls, boots;
+	double block_s;
+	bool welch_alone;
+	bool json;
+};
+
+struct import_args {
+	bool json;
+};
+
 struct canary {
 	struct record_args record;
 	struct compare_args compare;
 	struct report_args report;
 	struct simulate_args simulate;
+	struct aa_args aa;
+	struct plan_args plan;
+	struct import_args import;
 };
 
 #define CANARY_DEFAULTS                                                                                             \
@@ -55,12 +83,27 @@ struct canary {
 		 .warmup = 2,                                                                                       \
 		 .want = {.burst_pages = 128, .period_ns = 10000000, .window_ns = 500000000, .memory_share = 0.5}}, \
 	    .simulate = {.trial = trial_default, .campaigns = 5000},                                                \
+	    .aa = {.seed = 1},                                                                                      \
+	    .plan = {.boot_sd = NAN,                                                                                \
+		     .host_sd = NAN,                                                                                \
+		     .block_sd = NAN,                                                                               \
+		     .margin = NAN,                                                                                 \
+		     .power = 0.8,                                                                                  \
+		     .alpha = 0.05,                                                                                 \
+		     .ratio = 1,                                                                                    \
+		     .canaries = 4,                                                                                 \
+		     .controls = 8,                                                                                 \
+		     .boots = 4,                                                                                    \
+		     .block_s = 60},                                                                                \
 	})
 
 extern const struct opt_command cmd_record;
 extern const struct opt_command cmd_compare;
 extern const struct opt_command cmd_report;
 extern const struct opt_command cmd_simulate;
+extern const struct opt_command cmd_aa;
+extern const struct opt_command cmd_plan;
+extern const struct opt_command cmd_import;
 
 /* "--control" stands between operands, where a table of options cannot see it: makes it an operand that cmd_compare
  * knows by its address and everybody else as "--". */

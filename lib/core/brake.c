@@ -159,11 +159,21 @@ enum brake_state brake_look(struct brake *b, const struct brake_x *x, uint32_t c
  * deviation of level: D. Siegmund, "Sequential Analysis" (1985), chapter X. */
 #define OVERSHOOT 0.5826
 
+/* What the caps leave, on the mean, of a slowdown by ln_ratio. */
+static double seen_of(const struct brake_plan *p, double ln_ratio)
+{
+	double sd = p->block_sd, above = (ln_ratio - log(p->aim)) / sd - CAP_SDS;
+	double density = exp(-above * above / 2) / sqrt(2 * M_PI);
+	double canary = ln_ratio - sd * (above * stats_normal_cdf(above) + density);
+	double least = exp(-CAP_SDS * CAP_SDS / 2) / sqrt(2 * M_PI) - CAP_SDS * stats_normal_cdf(-CAP_SDS);
+	return canary - sd * least;
+}
+
 double brake_caught_within(const struct brake_plan *p, double ratio, double blocks)
 {
 	double g = log(p->tolerated), s2 = p->block_sd * p->block_sd * (1.0 / p->canaries + 1.0 / p->controls);
 	double lambda = (log(p->aim) - g) / s2;
-	double drift = lambda * (log(ratio) - g) - lambda * lambda * s2 / 2, sd = lambda * sqrt(s2);
+	double drift = lambda * (seen_of(p, log(ratio)) - g) - lambda * lambda * s2 / 2, sd = lambda * sqrt(s2);
 	double level = -log(p->alpha) - (p->horizon ? log(1 - LATE_SHARE) : 0);
 	if (!(blocks >= 1) || !(drift > 0))
 		return 0;
