@@ -31,9 +31,9 @@ static uint64_t choose_up_to(size_t n, size_t k, uint64_t limit)
  * take seconds. 1,999 still tell p = .05 to within .005. */
 static uint64_t drawn(size_t na)
 {
-	if (na <= 1000)
+	if (na <= 500)
 		return 20000;
-	uint64_t n = 20000000 / na;
+	uint64_t n = 10000000 / na;
 	return n < 1999 ? 1999 : n;
 }
 

@@ -57,10 +57,10 @@ void stats_slope_widen(const struct stats_slope *s, size_t na, size_t nb, struct
 /* One-sided studentised randomisation test of mean a < mean b: the share of assignments of the pooled values to the
  * two groups whose Welch t (same floor) is at most the observed one. Every assignment where there are at most
  * 200,000, otherwise 20,000 drawn by a generator seeded with seed and the observed one, 20,001 together; fewer, but
- * not below 2,000, for na above 1,000. Ties count as at most. Independent of the order of the values. Errors as
+ * not below 2,000, for na above 500. Ties count as at most. Independent of the order of the values. Errors as
  * stats_welch, and -ENOMEM. */
 int must_check stats_randomisation(const double *a, size_t na, const double *b, size_t nb, double sd_floor,
 				   uint64_t seed, double *ret_p, uint64_t *ret_assignments, struct err *e);
 /* The smallest p that na against nb can reach: 1 / C(na + nb, na), or 1 / 20,001 where assignments are drawn (1 over as
- * many as there are for na above 1,000). */
+ * many as there are for na above 500). */
 double stats_randomisation_min_p(size_t na, size_t nb);

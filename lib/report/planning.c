@@ -141,6 +141,14 @@ static int add_brake(struct buf *out, const struct planning *p, struct err *e)
 		r = buf_addf(out, e, "%-16s%10s%10s%14s\n", ratio, count(half, a), count(nine, b),
 			     time_of(nine * p->block_s, time));
 	}
+	if (r == 0) {
+		/* Where the drift of ln E turns: halfway between what is tolerated and what is aimed at. */
+		snprintf(
+		    text, sizeof(text),
+		    "never: at or below %.3g times the brake only fires by chance; such slowdowns are the judge's.",
+		    sqrt(p->brake.tolerated * p->brake.aim));
+		r = text_wrap(out, "", text, TABLE_WIDTH, e);
+	}
 	return r;
 }
 

@@ -229,7 +229,9 @@ static void test_randomisation_counts(void **state)
 	assert_true(stats_randomisation_min_p(2, 2) == 1.0 / 6);
 	assert_true(stats_randomisation_min_p(10, 10) == 1.0 / 184756);
 	assert_true(stats_randomisation_min_p(11, 10) == 1.0 / 20001);
-	assert_true(stats_randomisation_min_p(512, 512) == 1.0 / 20001);
+	assert_true(stats_randomisation_min_p(500, 500) == 1.0 / 20001);
+	assert_true(stats_randomisation_min_p(5000, 5000) == 1.0 / 2001);
+	assert_true(stats_randomisation_min_p(STATS_GROUP_MAX, 2) == 1.0 / 2000);
 	double a[12], b[12], p;
 	uint64_t n;
 	for (int i = 0; i < 12; i++) {
