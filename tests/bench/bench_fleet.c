@@ -70,17 +70,17 @@ static double slow_events(const struct fleet *f, uint32_t h, size_t m, double ra
 	return fmax(0, fmin(FLEET_EVENTS, round(count)));
 }
 
-struct fleet_events fleet_events(const struct fleet *f, double ratio, size_t n)
+struct fleet_events fleet_events(const struct fleet *f, double ratio, size_t from, size_t to)
 {
 	const struct trial *t = &f->trial;
 	struct fleet_events e = {0};
 	for (uint32_t h = 0; h < t->canaries + t->controls; h++) {
 		bool control = f->host[h].control;
 		uint64_t slow = 0;
-		for (size_t m = 0; m < n; m++)
+		for (size_t m = from; m < to; m++)
 			slow += (uint64_t)slow_events(f, h, m, control ? 1 : ratio);
 		*(control ? &e.control_slow : &e.canary_slow) += slow;
-		*(control ? &e.control_all : &e.canary_all) += n * FLEET_EVENTS;
+		*(control ? &e.control_all : &e.canary_all) += (to - from) * FLEET_EVENTS;
 	}
 	return e;
 }

@@ -33,8 +33,8 @@ void fleet_hosts(const struct fleet *f, double ratio, struct judge_host *ret);
 /* What a time-series store has of the new boots: the mean p99 of each group, one value a minute. Returns how many. */
 size_t fleet_series(const struct fleet *f, double ratio, double *canary, double *control);
 
-/* Waits that were slower than the p99 of a typical boot, in the first n minutes. */
+/* Waits that were slower than the p99 of a typical boot, in the minutes from <= m < to. */
 struct fleet_events {
 	uint64_t canary_slow, canary_all, control_slow, control_all;
 };
-struct fleet_events fleet_events(const struct fleet *f, double ratio, size_t n);
+struct fleet_events fleet_events(const struct fleet *f, double ratio, size_t from, size_t to);

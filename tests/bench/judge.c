@@ -54,7 +54,7 @@ static void ask_usual(const struct fleet *f, double ratio, struct score *s, int 
 	size_t n = fleet_series(f, ratio, canary, control);
 	bool high = usual_mann_whitney(canary, n, control, n);
 	count(s, MANN_WHITNEY, r, !high, high);
-	struct fleet_events e = fleet_events(f, ratio, n);
+	struct fleet_events e = fleet_events(f, ratio, 0, n);
 	high = usual_pooled(e.canary_slow, e.canary_all, e.control_slow, e.control_all);
 	count(s, POOLED, r, !high, high);
 	high = usual_threshold(stats_mean(canary, n), stats_mean(control, n), 1.10);

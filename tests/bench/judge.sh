@@ -54,6 +54,7 @@ done < <(table)
 echo
 echo "The same fleets before the usual judges"
 "$build/tests/bench/bench_judge" $((campaigns / 20)) "$out/judge-curves.tsv"
+"$build/tests/bench/bench_judge_time" $((campaigns / 20))
 echo
 ./judge_picture.py "$out/judge-curves.tsv" "$out/judge.svg"
 echo "picture: $out/judge.svg"
