@@ -41,32 +41,69 @@ static size_t collect(const struct work *w, enum endpoint x, bool control, doubl
 	return n;
 }
 
-/* The two arms of one endpoint. After take_off, canary and control are D_h = post - theta pre, pre is no longer needed.
- */
+/* The two arms of one endpoint. After take_off, canary and control are D_h = post - theta pre. */
 struct arms {
 	double *canary, *control, *pre_canary, *pre_control;
 	size_t k, m;
 	bool adjusted;
+	bool apart; /* covariance was asked for, but the arms were apart before: slope says by what */
 	struct stats_slope slope;
 };
 
 /* Covariance only where both arms were as slow before, as assignment by lot makes them (within two standard errors):
  * theta is below 1 by chance alone, and what is left of a difference that was there before would pass for the kernel's
- * doing. That look is at y before only, so it tells nothing of the outcome. */
+ * doing. Where they were apart, neither is safe: if by lot, the plain difference takes the way back to the usual for
+ * the kernel's doing (1 in 20 campaigns, and half of those would pass at the margin). Then both have to prove it. */
 static void take_off(const struct judge_plan *p, struct arms *a)
 {
-	a->slope.theta = 1;
+	double theta = 1;
 	if (p->ancova_from > 0 && !p->welch_alone && a->k >= p->ancova_from && a->m >= p->ancova_from && a->k >= 3 &&
 	    a->m >= 3) {
 		struct stats_slope s = stats_slope(a->pre_canary, a->canary, a->k, a->pre_control, a->control, a->m);
 		a->adjusted = fabs(s.pre_difference) <= 2 * s.pre_se;
+		a->apart = !a->adjusted;
+		a->slope = s;
 		if (a->adjusted)
-			a->slope = s;
+			theta = s.theta;
 	}
 	for (size_t i = 0; i < a->k; i++)
-		a->canary[i] -= a->slope.theta * a->pre_canary[i];
+		a->canary[i] -= theta * a->pre_canary[i];
 	for (size_t i = 0; i < a->m; i++)
-		a->control[i] -= a->slope.theta * a->pre_control[i];
+		a->control[i] -= theta * a->pre_control[i];
+}
+
+/* Both bounds of delta, on the logarithm. */
+struct bounds {
+	double lower, upper;
+};
+
+static struct bounds bounds_of(const struct judge_plan *p, const struct stats_welch *s)
+{
+	return (struct bounds){
+	    .lower = s->delta - stats_t_quantile(1 - p->alpha_rollback / judge_judged_count(p), s->nu) * s->se,
+	    .upper = s->delta + stats_t_quantile(1 - p->alpha_promote, s->nu) * s->se,
+	};
+}
+
+/* Widens b to what covariance says, too, where the arms were apart before. The values before are used up. */
+static void widen(const struct judge_plan *p, enum endpoint x, struct arms *a, struct bounds *b)
+{
+	struct stats_welch s;
+	if (!a->apart)
+		return;
+	/* post - theta pre, of D = post - pre. */
+	for (size_t i = 0; i < a->k; i++)
+		a->pre_canary[i] = a->canary[i] + (1 - a->slope.theta) * a->pre_canary[i];
+	for (size_t i = 0; i < a->m; i++)
+		a->pre_control[i] = a->control[i] + (1 - a->slope.theta) * a->pre_control[i];
+	/* What cannot be compared proves nothing. */
+	struct bounds other = {-INFINITY, INFINITY};
+	if (stats_welch(a->pre_canary, a->k, a->pre_control, a->m, judge_floor(p, x), &s, NULL) == 0) {
+		stats_slope_widen(&a->slope, a->k, a->m, &s);
+		other = bounds_of(p, &s);
+	}
+	b->lower = fmin(b->lower, other.lower);
+	b->upper = fmax(b->upper, other.upper);
 }
 
 /* Both arms together: the mean of their variances, after the floor. At least 2, where no spread would ask for fewer. */
@@ -109,26 +146,26 @@ static void decide_endpoint(const struct work *w, enum endpoint x, struct arms *
 {
 	const struct judge_plan *p = w->plan;
 	double limit = log1p(p->margin[x]);
-	double upper = s->delta + stats_t_quantile(1 - p->alpha_promote, s->nu) * s->se;
-	double lower = s->delta - stats_t_quantile(1 - p->alpha_rollback / judge_judged_count(p), s->nu) * s->se;
-	double reference = reference_upper(p, x, s);
-	ret->upper = exp(upper);
-	ret->lower = exp(lower);
+	struct bounds plain = bounds_of(p, s), b = plain;
+	widen(p, x, a, &b);
+	double reference = reference_upper(p, x, s) + (b.upper - plain.upper);
+	ret->upper = exp(b.upper);
+	ret->lower = exp(b.lower);
 	ret->reference_upper = exp(reference);
 	if (!p->judged[x])
 		return;
-	bool bound_holds = upper < limit && (!p->reference[x].given || reference < limit);
+	bool bound_holds = b.upper < limit && (!p->reference[x].given || reference < limit);
 	ret->hosts_needed = hosts_needed(p, x, s);
 	if (!p->welch_alone)
 		second_opinion(w, x, a->canary, a->k, a->control, a->m, ret);
 	/* NaN compares false: without a second opinion that was made nothing is promoted. */
 	ret->promotes = bound_holds && (p->welch_alone || ret->p_random <= p->alpha_promote);
-	ret->rolls_back = lower > 0 && !bound_holds;
+	ret->rolls_back = b.lower > 0 && !bound_holds;
 }
 
 static void estimate(const struct work *w, enum endpoint x, struct verdict_endpoint *ret)
 {
-	struct arms a = {w->room[0], w->room[1], w->room[2], w->room[3], 0, 0, false, {0}};
+	struct arms a = {w->room[0], w->room[1], w->room[2], w->room[3], 0, 0, false, false, {0}};
 	a.k = collect(w, x, false, a.pre_canary, a.canary);
 	a.m = collect(w, x, true, a.pre_control, a.control);
 	ret->canaries = (uint32_t)a.k;
@@ -138,7 +175,7 @@ static void estimate(const struct work *w, enum endpoint x, struct verdict_endpo
 	take_off(w->plan, &a);
 	ret->estimated = true;
 	ret->adjusted = a.adjusted;
-	ret->theta = a.slope.theta;
+	ret->theta = a.adjusted ? a.slope.theta : 1;
 	ret->delta = stats_mean(a.canary, a.k) - (a.m ? stats_mean(a.control, a.m) : 0);
 	ret->ratio = exp(ret->delta);
 	struct stats_welch s;
