@@ -127,7 +127,7 @@ static void test_covariance(void **state)
 {
 	(void)state;
 	struct trial t = trial_default;
-	unsigned promoted[2] = {0, 0}, adjusted = 0;
+	unsigned promoted[2] = {0, 0}, adjusted = 0, apart = 0;
 	double se[2] = {0, 0};
 	t.canaries = t.controls = 24;
 	t.boots = 1;
@@ -147,12 +147,15 @@ static void test_covariance(void **state)
 			promoted[with] += v.kind == VERDICT_PROMOTE;
 			se[with] += x->se;
 			adjusted += x->adjusted;
+			apart += with && !x->adjusted && x->promotes;
 			assert_true(with || !x->adjusted);
 		}
 	}
 	print_message("at the margin: %u of 600 without, %u with; mean SE %.4f and %.4f; adjusted in %u\n", promoted[0],
 		      promoted[1], se[0] / 600, se[1] / 600, adjusted);
 	assert_true(adjusted > 500);
+	/* Arms that were apart before are no better reason to promote than others. */
+	assert_true(apart <= 5);
 	assert_true(se[1] < 0.85 * se[0]);
 	assert_true(promoted[1] <= 30 + 3 * sqrt(30 * .95)); /* 5% and three standard errors */
 	/* Fewer hosts than asked for: plain differences. */
