@@ -137,7 +137,7 @@ main() {
 	'') usage >&2; exit 1 ;;
 	*) [[ " ${VERBS[*]} " == *" $1 "* ]] || die "unknown verb '$1'; did you mean '$(nearest "$1" "${VERBS[@]}")'? See $PROG --help" ;;
 	esac
-	local verb=$1 suite=${2-} pkg
+	local verb=$1 suite=${2-} pkg version
 	[[ -n $suite ]] || die "$verb needs a suite, for example bookworm-backports"
 	shift 2
 	((EUID == 0)) || [[ $verb != install ]] || die "installing packages needs root; run it with sudo"
@@ -153,7 +153,11 @@ main() {
 		[[ $suite == *-* ]] || grep -q " $suite-security " "$SUITE_DIR/parts/kpcp.list" ||
 			say "warning: this machine's apt follows no Debian security archive, so $suite-security is not looked in, and the newest found may lack security fixes; add that archive to apt's sources and run 'apt-get update'"
 		update_lists "$suite"
-		for pkg in "$@"; do printf '%s %s\n' "$pkg" "$(newest_version "$suite" "$pkg")"; done
+		# Assigned first: printf would succeed where the version is not to be had.
+		for pkg in "$@"; do
+			version=$(newest_version "$suite" "$pkg")
+			printf '%s %s\n' "$pkg" "$version"
+		done
 		;;
 	download) update_lists "$suite" && download "$suite" "$@" ;;
 	install)
