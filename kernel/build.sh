@@ -22,7 +22,7 @@ KERNEL_DIR=$(dirname "$(realpath -- "${BASH_SOURCE[0]}")")
 # shellcheck source=lib-deb.sh
 . "$KERNEL_DIR/lib-deb.sh"
 
-VERBS=(fetch apply config deb check key compare-config)
+VERBS=(fetch apply config deb check bisect key compare-config)
 OPTIONS=(--base --source --config --flavour --no-series --patch --jobs --name --need-gib --help)
 
 usage() {
@@ -35,6 +35,7 @@ usage: build.sh [OPTION...] VERB
   deb      all of these if need be, compile, package; prints the directory with the .deb, vmlinuz, release, config,
            System.map, build-id and manifest. What was built from the same things before is printed at once
   check    get the newest source of each base and show that its series applies by patch -F0 and by git am
+  bisect   compile the sources that the patches touch, after each patch of the series
   key      print what 'deb' would build, by the name of its directory, without building it
   compare-config REQUEST... RESULT
            print the options of the REQUESTs that are different in RESULT, and fail if there are any
@@ -179,6 +180,27 @@ do_check() {
 	done
 }
 
+# A patch that does not compile alone makes a later search for a fault's origin end at it.
+do_bisect() {
+	local all n objects
+	enter_tree
+	need_headers gelf.h:libelf-dev openssl/opensslv.h:libssl-dev
+	make_key
+	make_release
+	all=("${PATCHES[@]}")
+	for ((n = 1; n <= ${#all[@]}; n++)); do
+		PATCHES=("${all[@]:0:n}")
+		apply_variant
+		make_config
+		# Tests of the kernel's own are in no guest's configuration.
+		mapfile -t objects < <(touched_by "${all[n - 1]}" | sed -n '/tests\//d; s/\.c$/.o/p')
+		# Whoever includes a header: the one file that all of the series is about.
+		((${#objects[@]})) || objects=(mm/page_alloc.o)
+		run_logged "$BASE_NAME patch $n of ${#all[@]}, ${all[n - 1]##*/}" "$TREE/bisect.log" kbuild prepare "${objects[@]}"
+	done
+	printf '%s: each of %s patches compiles on those before it\n' "$BASE_NAME" "${#all[@]}"
+}
+
 main() {
 	local file
 	(($#)) || { usage >&2 && exit 1; }
@@ -216,6 +238,7 @@ main() {
 		;;
 	deb) do_deb ;;
 	check) do_check ;;
+	bisect) do_bisect ;;
 	esac
 }
 

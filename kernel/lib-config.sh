@@ -16,8 +16,22 @@ list_fragments() {
 		fi
 		FRAGMENTS+=("$f")
 	fi
+	[[ -z ${BASE[renamed]-} ]] || rename_options
 	[[ -z $OPT_CONFIG || -e $OPT_CONFIG ]] || die "--config $OPT_CONFIG: no such file"
 	[[ -z $OPT_CONFIG || (-f $OPT_CONFIG && -r $OPT_CONFIG) ]] || die "--config $OPT_CONFIG: not a readable file; give a kernel configuration"
+}
+
+# rename_options: fragments are written with the names of the oldest base; this one has other names for some.
+rename_options() {
+	local pair f out=$CACHE/config/$BASE_NAME files=() rules=()
+	mkdir -p "$out"
+	for pair in ${BASE[renamed]}; do rules+=(-e "s/\\bCONFIG_${pair%:*}\\b/CONFIG_${pair#*:}/"); done
+	for f in "${FRAGMENTS[@]}"; do
+		sed "${rules[@]}" "$f" >"$out/.new.$$"
+		mv -f "$out/.new.$$" "$out/${f##*/}"
+		files+=("$out/${f##*/}")
+	done
+	FRAGMENTS=("${files[@]}")
 }
 
 # compare_config REQUEST... RESULT: prints one line for each option that did not take; fails if there is one.

@@ -154,18 +154,39 @@ git_am_check() {
 	rm -rf "$TREE"/.scratch*
 }
 
+# keep_touched NAME...: pristine copies of these files of the source in KEPT/src, as finding them takes a tarball's whole
+# length. Files that the source lacks, as patches add them, are in KEPT/names only.
+keep_touched() {
+	local top new bad
+	KEPT=$CACHE/trees/check-${SOURCE_SHA:0:12}
+	[[ ! -f $KEPT/names ]] || [[ -n $(printf '%s\n' "$@" | grep -vxFf "$KEPT/names" || true) ]] || return 0
+	new=$(mktemp -d "$CACHE/trees/.check.XXXXXX")
+	mkdir "$new/src"
+	{
+		printf '%s\n' Makefile "$@"
+		[[ ! -f $KEPT/names ]] || cat "$KEPT/names"
+	} | sort -u >"$new/names"
+	top=$(tar -tf "$SOURCE_FILE" 2>/dev/null | head -n 1 || true)
+	sed "s|^|${top%%/*}/|" "$new/names" |
+		LC_ALL=C tar -xf "$SOURCE_FILE" -C "$new/src" --strip-components=1 -T - 2>"$new/log" || true
+	bad=$(grep -vE 'Not found in archive|Exiting with failure status' "$new/log" | head -n 1 || true)
+	if [[ -n $bad ]]; then
+		rm -rf "$new"
+		die "$SOURCE_FILE could not be unpacked ($bad); delete it, and it is fetched again"
+	fi
+	rm -rf "$KEPT"
+	mv "$new" "$KEPT"
+}
 
 # unpack_touched: a tree of its own with only the files that the patches touch, for a check without a build.
 unpack_touched() {
-	local top p names=()
-	top=$(tar -tf "$SOURCE_FILE" 2>/dev/null | head -n 1 || true)
+	local p names=()
 	mapfile -t names < <(for p in "${PATCHES[@]}"; do touched_by "$p"; done | sort -u)
 	mkdir -p "$CACHE/trees"
+	keep_touched "${names[@]}"
 	TREE=$(mktemp -d "$CACHE/trees/.check.XXXXXX") SRC=$TREE/src
 	# shellcheck disable=SC2064 # the directory as it is now
 	trap "rm -rf '$TREE'" EXIT
-	mkdir "$SRC"
-	# A file that a patch adds is not in the tarball, and tar says so.
-	tar -xf "$SOURCE_FILE" -C "$SRC" --strip-components=1 "${top%%/*}/Makefile" "${names[@]/#/${top%%/*}/}" 2>/dev/null || true
+	cp -a "$KEPT/src" "$SRC"
 	read_kernel_version
 }

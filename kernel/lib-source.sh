@@ -4,6 +4,7 @@
 # Owns where a base's source comes from: the files in bases/, the download, the unpacked tree.
 # It must not know about patches, configurations or packages.
 
+BASE_OPTIONAL=(renamed)
 BASE_KEYS=(debian_package debian_suites version_from version_below series tag modules_dir)
 
 # load_base NAME-or-PATH: sets BASE_NAME, BASE_FILE and the array BASE. Strict: a typing error must not pick another source.
@@ -30,8 +31,8 @@ load_base() {
 		key=${BASH_REMATCH[1]} value=${BASH_REMATCH[2]}
 		value=${value%"${value##*[![:space:]]}"}
 		known=0
-		[[ " ${BASE_KEYS[*]} " == *" $key "* ]] && known=1
-		((known)) || die "$BASE_FILE line $lineno: unknown key '$key'; did you mean '$(nearest "$key" "${BASE_KEYS[@]}")'?"
+		[[ " ${BASE_KEYS[*]} ${BASE_OPTIONAL[*]} " == *" $key "* ]] && known=1
+		((known)) || die "$BASE_FILE line $lineno: unknown key '$key'; did you mean '$(nearest "$key" "${BASE_KEYS[@]}" "${BASE_OPTIONAL[@]}")'?"
 		[[ -z ${BASE[$key]+x} ]] || die "$BASE_FILE line $lineno: '$key' is given twice; keep one"
 		[[ -n $value ]] || die "$BASE_FILE line $lineno: '$key' has no value"
 		BASE[$key]=$value
@@ -42,6 +43,7 @@ load_base() {
 	[[ ${BASE[tag]} =~ ^[a-z][a-z0-9]*$ ]] || die "$BASE_FILE: tag '${BASE[tag]}' must be lower-case letters and digits, as it becomes part of the uname"
 	[[ ${BASE[modules_dir]} == /lib/modules || ${BASE[modules_dir]} == /usr/lib/modules ]] ||
 		die "$BASE_FILE: modules_dir '${BASE[modules_dir]}' must be /lib/modules or /usr/lib/modules"
+	[[ ${BASE[renamed]-} =~ ^([A-Z0-9_]+:[A-Z0-9_]+( +|$))*$ ]] || die "$BASE_FILE: renamed '${BASE[renamed]}' must be pairs OLD:NEW of options"
 	# shellcheck disable=SC2034 # for lib-series.sh
 	SERIES_DIR=$(cd "$(dirname "$BASE_FILE")" && realpath -m -- "${BASE[series]}")
 }
