@@ -16,18 +16,23 @@ list_fragments() {
 		fi
 		FRAGMENTS+=("$f")
 	fi
-	[[ -z ${BASE[renamed]-} ]] || rename_options
+	[[ -z ${BASE[renamed]-}${BASE[gone]-}${BASE[added]-} ]] || fit_fragments
 	[[ -z $OPT_CONFIG || -e $OPT_CONFIG ]] || die "--config $OPT_CONFIG: no such file"
 	[[ -z $OPT_CONFIG || (-f $OPT_CONFIG && -r $OPT_CONFIG) ]] || die "--config $OPT_CONFIG: not a readable file; give a kernel configuration"
 }
 
-# rename_options: fragments are written with the names of the oldest base; this one has other names for some.
-rename_options() {
-	local pair f out=$CACHE/config/$BASE_NAME files=() rules=()
+# fit_fragments: the fragments have the options of the oldest base; other bases renamed some, dropped some, and need others
+# for the same purpose.
+fit_fragments() {
+	local word f out=$CACHE/config/$BASE_NAME files=() rules=()
 	mkdir -p "$out"
-	for pair in ${BASE[renamed]}; do rules+=(-e "s/\\bCONFIG_${pair%:*}\\b/CONFIG_${pair#*:}/"); done
+	for word in ${BASE[gone]-}; do rules+=(-e "/\\bCONFIG_$word\\b/d"); done
+	for word in ${BASE[renamed]-}; do rules+=(-e "s/\\bCONFIG_${word%:*}\\b/CONFIG_${word#*:}/"); done
 	for f in "${FRAGMENTS[@]}"; do
-		sed "${rules[@]}" "$f" >"$out/.new.$$"
+		{
+			sed -e "" "${rules[@]}" "$f"
+			[[ $f != */required.config ]] || for word in ${BASE[added]-}; do printf 'CONFIG_%s=y\n' "$word"; done
+		} >"$out/.new.$$"
 		mv -f "$out/.new.$$" "$out/${f##*/}"
 		files+=("$out/${f##*/}")
 	done

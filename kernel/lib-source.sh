@@ -4,7 +4,7 @@
 # Owns where a base's source comes from: the files in bases/, the download, the unpacked tree.
 # It must not know about patches, configurations or packages.
 
-BASE_OPTIONAL=(renamed)
+BASE_OPTIONAL=(renamed gone added)
 BASE_KEYS=(debian_package debian_suites version_from version_below series tag modules_dir)
 
 # load_base NAME-or-PATH: sets BASE_NAME, BASE_FILE and the array BASE. Strict: a typing error must not pick another source.
@@ -44,6 +44,9 @@ load_base() {
 	[[ ${BASE[modules_dir]} == /lib/modules || ${BASE[modules_dir]} == /usr/lib/modules ]] ||
 		die "$BASE_FILE: modules_dir '${BASE[modules_dir]}' must be /lib/modules or /usr/lib/modules"
 	[[ ${BASE[renamed]-} =~ ^([A-Z0-9_]+:[A-Z0-9_]+( +|$))*$ ]] || die "$BASE_FILE: renamed '${BASE[renamed]}' must be pairs OLD:NEW of options"
+	for key in gone added; do
+		[[ ${BASE[$key]-} =~ ^([A-Z0-9_]+( +|$))*$ ]] || die "$BASE_FILE: $key '${BASE[$key]}' must be names of options"
+	done
 	# shellcheck disable=SC2034 # for lib-series.sh
 	SERIES_DIR=$(cd "$(dirname "$BASE_FILE")" && realpath -m -- "${BASE[series]}")
 }

@@ -101,6 +101,28 @@ fails_with() {
     fails_with "line 1" "'tag' has no value"
 }
 
+@test "a base file with optional keys of another form" {
+    { cat "$T/bases/mini"; echo 'renamed = RETPOLINE'; } >"$T/bases/a"
+    run "$BUILD" key --base "$T/bases/a" --source "$T/linux.tar.xz"
+    fails_with "renamed 'RETPOLINE' must be pairs OLD:NEW"
+    { cat "$T/bases/mini"; echo 'gone = CONFIG-X'; } >"$T/bases/b"
+    run "$BUILD" key --base "$T/bases/b" --source "$T/linux.tar.xz"
+    fails_with "gone 'CONFIG-X' must be names of options"
+}
+
+@test "a base's own names of options: what is asked for has them, and another base's kernel keeps its key" {
+    local before
+    before=$("$BUILD" key "${ARGS[@]}")
+    { cat "$T/bases/mini"; printf '%s\n' 'renamed = RETPOLINE:MITIGATION_RETPOLINE' 'gone = SCHED_DEBUG' 'added = NUMA_MIGRATION'; } >"$T/bases/other"
+    "$BUILD" key --base "$T/bases/other" --source "$T/linux.tar.xz"
+    cat "$XDG_CACHE_HOME"/kpcp/config/other/*.config >"$T/asked"
+    grep -qx CONFIG_MITIGATION_RETPOLINE=y "$T/asked"
+    grep -qx CONFIG_NUMA_MIGRATION=y "$T/asked"
+    run grep -E '^(# )?CONFIG_(SCHED_DEBUG|RETPOLINE)\b' "$T/asked"
+    [ "$status" -eq 1 ]
+    [ "$("$BUILD" key "${ARGS[@]}")" = "$before" ]
+}
+
 @test "a series that applies: the tree has it, and only it" {
     run "$BUILD" apply "${ARGS[@]}"
     [ "$status" -eq 0 ]
