@@ -188,10 +188,10 @@ static const struct opt options[] = {
      set_control},
     {"plan", "FILE",
      "The roster, margins and error rates (default: 4 canaries, 4 controls, 1 boot, 30 storms): a section [judge], "
-     "whose "
-     "keys are canaries, controls, boots, storms, endpoints, margin-p99, margin-p99.9, margin-exit, min-samples-p99, "
-     "min-samples-p99.9, min-samples-exit, alpha-promote, alpha-rollback, sd-floor, second-opinion and seed; see "
-     "kpcp-plan(5).",
+     "whose keys are canaries, controls, boots, storms, endpoints, margin-p99, margin-p99.9, margin-exit, "
+     "min-samples-p99, min-samples-p99.9, min-samples-exit, probing, min-passive-p99, min-passive-p99.9, "
+     "min-passive-exit, models, covariance-from, reference-p99, reference-p99.9, reference-exit, alpha-promote, "
+     "alpha-rollback, sd-floor, second-opinion, seed and spread; see kpcp-plan(5).",
      set_plan},
     {"setting", NULL, "Old and new are two settings (sysctls) of one kernel, in one boot or in several.", set_setting},
     {"json", NULL, "Print JSON for machines.", set_json},

@@ -49,13 +49,13 @@ same_keys() {
 @test "kpcp-canary compare --help lists the keys of [judge], kpcp plan --help says where plans are described" {
     "$BUILD/agent/kpcp-canary" compare --help | xargs >help
     keys_of "$TOP/lib/report/plan.c" >in_code
-    [ "$(wc -l <in_code)" -eq 16 ]
+    [ "$(wc -l <in_code)" -eq 25 ]
     while read -r _ key; do grep -qE "[ ,]${key}[ ,;]" help || { echo "no $key"; return 1; }; done <in_code
     "$KPCP" plan --help | grep -q 'kpcp-plan(5)'
 }
 
 commands() { "$@" --help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p'; }
-options() { "$@" --help | sed -nE 's/^  --([a-z-]+).*/\1/p' | grep -vx help; }
+options() { "$@" --help | sed -nE 's/^  --([a-z0-9-]+).*/\1/p' | grep -vx help; }
 
 @test "the programs' pages have every command, and kpcp-canary's and kpcp-agent's every option" {
     local command option page=$MAN/kpcp.1
