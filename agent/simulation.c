@@ -85,7 +85,7 @@ static int json_setup(struct buf *out, const struct trial *c, uint64_t campaigns
 	    out, e,
 	    "{\n  \"format\": \"kpcp-simulation/1\",\n  \"setup\": {\"hosts\": %" PRIu32 ", \"controls\": %" PRIu32
 	    ", \"boots\": %" PRIu32 ", \"boot_sd\": %.9g, \"host_sd\": %.9g, \"level_sd\": %.9g, \"ratio\": %.9g, "
-				    "\"margin\": %.9g, \"missing\": %.9g, ",
+	    "\"margin\": %.9g, \"missing\": %.9g, ",
 	    c->canaries, c->controls, c->boots, c->boot_sd, c->host_sd, c->level_sd, c->ratio, c->margin, c->missing);
 	if (r == 0)
 		r = buf_addf(out, e,

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,19 +49,19 @@ static void test_models(void **state)
 	struct judge_plan p = trial_plan(&t);
 	verdict_is(&p, 16, VERDICT_PROMOTE, NULL);
 	p.n_models = 2;
-	strcpy(p.model[0], "256cpu");
-	strcpy(p.model[1], "64cpu");
+	snprintf(p.model[0], JUDGE_MODEL_MAX, "%s", "256cpu");
+	snprintf(p.model[1], JUDGE_MODEL_MAX, "%s", "64cpu");
 	verdict_is(&p, 16, VERDICT_HOLD, "model 256cpu");
 	for (int i = 0; i < 16; i++)
-		strcpy(h[i].model, i % 2 ? "256cpu" : "64cpu");
+		snprintf(h[i].model, JUDGE_MODEL_MAX, "%s", i % 2 ? "256cpu" : "64cpu");
 	verdict_is(&p, 16, VERDICT_PROMOTE, NULL);
 	/* A kind that only controls have. */
 	for (int i = 0; i < 8; i++)
-		strcpy(h[i].model, "64cpu");
+		snprintf(h[i].model, JUDGE_MODEL_MAX, "%s", "64cpu");
 	verdict_is(&p, 16, VERDICT_HOLD, "No canary of model 256cpu");
 	/* A kind that the plan does not name is welcome. */
-	strcpy(h[1].model, "256cpu");
-	strcpy(h[2].model, "8cpu");
+	snprintf(h[1].model, JUDGE_MODEL_MAX, "%s", "256cpu");
+	snprintf(h[2].model, JUDGE_MODEL_MAX, "%s", "8cpu");
 	verdict_is(&p, 16, VERDICT_PROMOTE, NULL);
 }
 
