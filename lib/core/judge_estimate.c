@@ -41,69 +41,76 @@ static size_t collect(const struct work *w, enum endpoint x, bool control, doubl
 	return n;
 }
 
-/* The two arms of one endpoint. After take_off, canary and control are D_h = post - theta pre. */
+/* The two arms of one endpoint; collect fills them. */
 struct arms {
 	double *canary, *control, *pre_canary, *pre_control;
 	size_t k, m;
+};
+
+/* One way to compare them: the values, and what came out. */
+struct comparison {
+	const double *canary, *control;
 	bool adjusted;
-	bool apart; /* covariance was asked for, but the arms were apart before: slope says by what */
-	struct stats_slope slope;
-};
-
-/* Covariance only where both arms were as slow before, as assignment by lot makes them (within two standard errors):
- * theta is below 1 by chance alone, and what is left of a difference that was there before would pass for the kernel's
- * doing. Where they were apart, neither is safe: if by lot, the plain difference takes the way back to the usual for
- * the kernel's doing (1 in 20 campaigns, and half of those would pass at the margin). Then both have to prove it. */
-static void take_off(const struct judge_plan *p, struct arms *a)
-{
-	double theta = 1;
-	if (p->ancova_from > 0 && !p->welch_alone && a->k >= p->ancova_from && a->m >= p->ancova_from && a->k >= 3 &&
-	    a->m >= 3) {
-		struct stats_slope s = stats_slope(a->pre_canary, a->canary, a->k, a->pre_control, a->control, a->m);
-		a->adjusted = fabs(s.pre_difference) <= 2 * s.pre_se;
-		a->apart = !a->adjusted;
-		a->slope = s;
-		if (a->adjusted)
-			theta = s.theta;
-	}
-	for (size_t i = 0; i < a->k; i++)
-		a->canary[i] -= theta * a->pre_canary[i];
-	for (size_t i = 0; i < a->m; i++)
-		a->control[i] -= theta * a->pre_control[i];
-}
-
-/* Both bounds of delta, on the logarithm. */
-struct bounds {
-	double lower, upper;
-};
-
-static struct bounds bounds_of(const struct judge_plan *p, const struct stats_welch *s)
-{
-	return (struct bounds){
-	    .lower = s->delta - stats_t_quantile(1 - p->alpha_rollback / judge_judged_count(p), s->nu) * s->se,
-	    .upper = s->delta + stats_t_quantile(1 - p->alpha_promote, s->nu) * s->se,
-	};
-}
-
-/* Widens b to what covariance says, too, where the arms were apart before. The values before are used up. */
-static void widen(const struct judge_plan *p, enum endpoint x, struct arms *a, struct bounds *b)
-{
+	double theta;
 	struct stats_welch s;
-	if (!a->apart)
-		return;
-	/* post - theta pre, of D = post - pre. */
-	for (size_t i = 0; i < a->k; i++)
-		a->pre_canary[i] = a->canary[i] + (1 - a->slope.theta) * a->pre_canary[i];
-	for (size_t i = 0; i < a->m; i++)
-		a->pre_control[i] = a->control[i] + (1 - a->slope.theta) * a->pre_control[i];
-	/* What cannot be compared proves nothing. */
-	struct bounds other = {-INFINITY, INFINITY};
-	if (stats_welch(a->pre_canary, a->k, a->pre_control, a->m, judge_floor(p, x), &s, NULL) == 0) {
-		stats_slope_widen(&a->slope, a->k, a->m, &s);
-		other = bounds_of(p, &s);
+	double upper, lower; /* of ln ratio */
+};
+
+static bool covariance_wanted(const struct judge_plan *p, const struct arms *a)
+{
+	return p->ancova_from > 0 && !p->welch_alone && a->k >= p->ancova_from && a->m >= p->ancova_from && a->k >= 3 &&
+	       a->m >= 3;
+}
+
+/* canary and control become post - theta pre, pre_canary and pre_control the plain differences. */
+static void take_off(struct arms *a, double theta)
+{
+	for (size_t i = 0; i < a->k + a->m; i++) {
+		double *post = i < a->k ? &a->canary[i] : &a->control[i - a->k];
+		double *pre = i < a->k ? &a->pre_canary[i] : &a->pre_control[i - a->k];
+		double plain = *post - *pre;
+		*post -= theta * *pre;
+		*pre = plain;
 	}
-	b->lower = fmin(b->lower, other.lower);
-	b->upper = fmax(b->upper, other.upper);
+}
+
+static int compare(const struct work *w, enum endpoint x, const struct arms *a, const struct stats_slope *slope,
+		   struct comparison *c)
+{
+	const struct judge_plan *p = w->plan;
+	int r = stats_welch(c->canary, a->k, c->control, a->m, judge_floor(p, x), &c->s, NULL);
+	if (r < 0)
+		return r;
+	if (c->adjusted)
+		stats_slope_widen(slope, a->k, a->m, &c->s);
+	c->upper = c->s.delta + stats_t_quantile(1 - p->alpha_promote, c->s.nu) * c->s.se;
+	c->lower = c->s.delta - stats_t_quantile(1 - p->alpha_rollback / judge_judged_count(p), c->s.nu) * c->s.se;
+	return 0;
+}
+
+/* Covariance takes for granted that canaries were chosen by lot. Where the arms were apart before by more than two
+ * standard errors, they may not have been, and theta, which chance makes smaller, would leave some of that to pass for
+ * the kernel's doing; so both ways must agree then: the worse upper end counts, and the lower one of the lower ends.
+ * (The plain difference alone would be wrong there, too: it was looked for where y before was unusual.) */
+static int choose(const struct work *w, enum endpoint x, struct arms *a, struct comparison *ret)
+{
+	struct stats_slope slope = {.theta = 1};
+	bool adjust = covariance_wanted(w->plan, a);
+	if (adjust)
+		slope = stats_slope(a->pre_canary, a->canary, a->k, a->pre_control, a->control, a->m);
+	bool balanced = fabs(slope.pre_difference) <= 2 * slope.pre_se;
+	take_off(a, slope.theta);
+	struct comparison way = {a->canary, a->control, adjust, slope.theta, {0}, NAN, NAN};
+	struct comparison plain = {a->pre_canary, a->pre_control, false, 1, {0}, NAN, NAN};
+	int r = compare(w, x, a, &slope, &way);
+	if (r == 0 && adjust && !balanced && (r = compare(w, x, a, &slope, &plain)) == 0) {
+		double lower = fmin(way.lower, plain.lower);
+		if (plain.upper > way.upper)
+			way = plain;
+		way.lower = lower;
+	}
+	*ret = way;
+	return r;
 }
 
 /* Both arms together: the mean of their variances, after the floor. At least 2, where no spread would ask for fewer. */
@@ -115,15 +122,16 @@ static double hosts_needed(const struct judge_plan *p, enum endpoint x, const st
 
 /* The second opinion asks the same question as the promotion bound: are the canaries' differences, less the margin,
  * below the controls'? */
-static void second_opinion(const struct work *w, enum endpoint x, double *canary, size_t k, const double *control,
-			   size_t m, struct verdict_endpoint *ret)
+static void second_opinion(const struct work *w, enum endpoint x, const struct arms *a, const struct comparison *c,
+			   struct verdict_endpoint *ret)
 {
-	for (size_t i = 0; i < k; i++)
-		canary[i] -= log1p(w->plan->margin[x]);
+	double *canary = w->room[4];
+	for (size_t i = 0; i < a->k; i++)
+		canary[i] = c->canary[i] - log1p(w->plan->margin[x]);
 	double p;
 	uint64_t assignments;
-	if (stats_randomisation(canary, k, control, m, judge_floor(w->plan, x), w->plan->seed, &p, &assignments, NULL) <
-	    0)
+	if (stats_randomisation(canary, a->k, c->control, a->m, judge_floor(w->plan, x), w->plan->seed, &p,
+				&assignments, NULL) < 0)
 		return;
 	ret->p_random = p;
 	ret->assignments = assignments;
@@ -141,57 +149,53 @@ static double reference_upper(const struct judge_plan *p, enum endpoint x, const
 /* Promotion: intersection-union test (R. L. Berger, Technometrics 24, 1982): every endpoint at alpha, no correction.
  * Rollback: any of m endpoints, so each at alpha / m (Bonferroni), and only where its own promotion bound is missed: a
  * surely small slowdown is no reason to go back. */
-static void decide_endpoint(const struct work *w, enum endpoint x, struct arms *a, const struct stats_welch *s,
+static void decide_endpoint(const struct work *w, enum endpoint x, const struct arms *a, const struct comparison *c,
 			    struct verdict_endpoint *ret)
 {
 	const struct judge_plan *p = w->plan;
-	double limit = log1p(p->margin[x]);
-	struct bounds plain = bounds_of(p, s), b = plain;
-	widen(p, x, a, &b);
-	double reference = reference_upper(p, x, s) + (b.upper - plain.upper);
-	ret->upper = exp(b.upper);
-	ret->lower = exp(b.lower);
+	double limit = log1p(p->margin[x]), reference = reference_upper(p, x, &c->s);
+	ret->upper = exp(c->upper);
+	ret->lower = exp(c->lower);
 	ret->reference_upper = exp(reference);
 	if (!p->judged[x])
 		return;
-	bool bound_holds = b.upper < limit && (!p->reference[x].given || reference < limit);
-	ret->hosts_needed = hosts_needed(p, x, s);
+	bool bound_holds = c->upper < limit && (!p->reference[x].given || reference < limit);
+	ret->hosts_needed = hosts_needed(p, x, &c->s);
 	if (!p->welch_alone)
-		second_opinion(w, x, a->canary, a->k, a->control, a->m, ret);
+		second_opinion(w, x, a, c, ret);
 	/* NaN compares false: without a second opinion that was made nothing is promoted. */
 	ret->promotes = bound_holds && (p->welch_alone || ret->p_random <= p->alpha_promote);
-	ret->rolls_back = b.lower > 0 && !bound_holds;
+	ret->rolls_back = c->lower > 0 && !bound_holds;
 }
 
 static void estimate(const struct work *w, enum endpoint x, struct verdict_endpoint *ret)
 {
-	struct arms a = {w->room[0], w->room[1], w->room[2], w->room[3], 0, 0, false, false, {0}};
+	struct arms a = {w->room[0], w->room[1], w->room[2], w->room[3], 0, 0};
 	a.k = collect(w, x, false, a.pre_canary, a.canary);
 	a.m = collect(w, x, true, a.pre_control, a.control);
 	ret->canaries = (uint32_t)a.k;
 	ret->controls = (uint32_t)a.m;
 	if (a.k == 0)
 		return;
-	take_off(w->plan, &a);
+	struct comparison c;
+	int r = choose(w, x, &a, &c);
 	ret->estimated = true;
-	ret->adjusted = a.adjusted;
-	ret->theta = a.adjusted ? a.slope.theta : 1;
-	ret->delta = stats_mean(a.canary, a.k) - (a.m ? stats_mean(a.control, a.m) : 0);
+	/* Without a comparison, the plain differences are what can be told. */
+	ret->delta = stats_mean(c.canary, a.k) - (a.m ? stats_mean(c.control, a.m) : 0);
 	ret->ratio = exp(ret->delta);
-	struct stats_welch s;
-	if (stats_welch(a.canary, a.k, a.control, a.m, judge_floor(w->plan, x), &s, NULL) < 0)
+	if (r < 0)
 		return;
-	if (a.adjusted)
-		stats_slope_widen(&a.slope, a.k, a.m, &s);
-	ret->delta = s.delta;
-	ret->ratio = exp(s.delta);
-	ret->se = s.se;
-	ret->nu = s.nu;
-	ret->sd_canaries = s.sd_a;
-	ret->sd_controls = s.sd_b;
-	ret->floored_canaries = s.floored_a;
-	ret->floored_controls = s.floored_b;
-	decide_endpoint(w, x, &a, &s, ret);
+	ret->adjusted = c.adjusted;
+	ret->theta = c.theta;
+	ret->delta = c.s.delta;
+	ret->ratio = exp(c.s.delta);
+	ret->se = c.s.se;
+	ret->nu = c.s.nu;
+	ret->sd_canaries = c.s.sd_a;
+	ret->sd_controls = c.s.sd_b;
+	ret->floored_canaries = c.s.floored_a;
+	ret->floored_controls = c.s.floored_b;
+	decide_endpoint(w, x, &a, &c, ret);
 }
 
 void judge_estimate_all(struct work *w)

@@ -15,7 +15,7 @@ struct work {
 	const struct judge_plan *plan;
 	const struct judge_host **host; /* sorted: the order they came in must not show */
 	size_t n;
-	double *room[4];  /* of n values each, for the estimates */
+	double *room[5];  /* of n values each, for the estimates */
 	uint32_t defects; /* of roster and data; with any of them the verdict is HOLD */
 	uint32_t unsaid;  /* defects that found no room */
 	struct verdict *v;

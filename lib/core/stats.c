@@ -278,7 +278,9 @@ void stats_slope_widen(const struct stats_slope *s, size_t na, size_t nb, struct
 {
 	double da = (double)(na - 1), db = (double)(nb - 1);
 	double pooled = (da * w->sd_a * w->sd_a + db * w->sd_b * w->sd_b) / (da + db);
-	if (s->pre_square > 0)
-		w->se = sqrt(w->se * w->se + pooled * s->pre_difference * s->pre_difference / s->pre_square);
+	/* The slope was chosen to make what is left small. */
+	double lost = (da + db) / (da + db - 1);
+	double moved = s->pre_square > 0 ? s->pre_difference * s->pre_difference / s->pre_square : 0;
+	w->se = sqrt(lost * (w->se * w->se + pooled * moved));
 	w->nu = fmax(1, w->nu - 1);
 }

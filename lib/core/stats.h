@@ -50,8 +50,8 @@ struct stats_slope {
 };
 struct stats_slope stats_slope(const double *pre_a, const double *post_a, size_t na, const double *pre_b,
 			       const double *post_b, size_t nb);
-/* What the slope's own uncertainty adds to Welch's comparison of post - theta pre: to se^2 (s^2 pre_difference^2 /
- * pre_square, s^2 pooled), and one degree of freedom less. */
+/* What the slope's own uncertainty adds to Welch's comparison of post - theta pre: se^2 becomes (n - 2) / (n - 3) (se^2
+ * + s^2 pre_difference^2 / pre_square), s^2 pooled, and one degree of freedom is lost. For 4 values and more. */
 void stats_slope_widen(const struct stats_slope *s, size_t na, size_t nb, struct stats_welch *w);
 
 /* One-sided studentised randomisation test of mean a < mean b: the share of assignments of the pooled values to the

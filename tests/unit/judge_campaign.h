@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Owns what the judge's tests judge: campaigns with a given spread and ratio, and looking at the verdict's sentences.
- * Must not know how the judge decides; test_judge.c alone includes it, after cmocka. */
+ * Must not know how the judge decides; the tests test_judge*.c include it, after cmocka. */
 #pragma once
 
 #include <math.h>
@@ -49,7 +49,7 @@ static size_t fill(const struct judge_plan *p, double boot_sd, double host_sd, c
 
 static const double ones[ENDPOINT_COUNT] = {1, 1, 1};
 
-static void run(const struct judge_plan *p, size_t n)
+__attribute__((unused)) static void run(const struct judge_plan *p, size_t n)
 {
 	struct err e = {0};
 	if (judge(p, hosts, n, &v, &e) < 0)
@@ -63,7 +63,7 @@ static void run(const struct judge_plan *p, size_t n)
 	}
 }
 
-static bool said(const char *word)
+__attribute__((unused)) static bool said(const char *word)
 {
 	for (uint32_t i = 0; i < v.n_reasons; i++)
 		if (strstr(v.reason[i], word))
@@ -71,14 +71,14 @@ static bool said(const char *word)
 	return false;
 }
 
-static void show(void)
+__attribute__((unused)) static void show(void)
 {
 	print_message("%s\n", verdict_name(v.kind));
 	for (uint32_t i = 0; i < v.n_reasons; i++)
 		print_message("  %s\n", v.reason[i]);
 }
 
-static void expect_(enum verdict_kind kind, const char *first, int line)
+__attribute__((unused)) static void expect_(enum verdict_kind kind, const char *first, int line)
 {
 	if (v.kind == kind && strstr(v.reason[0], first))
 		return;
