@@ -26,6 +26,7 @@ struct record_args {
 struct compare_args {
 	const char *plan;
 	bool setting; /* old and new are settings of one kernel */
+	bool explain;
 	bool json;
 	bool no_picture;
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "canary.h"
+#include "lib/report/explain.h"
 #include "lib/report/plan.h"
 #include "lib/report/rec_file.h"
 #include "lib/report/show.h"
@@ -53,6 +54,13 @@ static int set_json(void *t, const char *value, struct err *e)
 {
 	(void)value, (void)e;
 	((struct canary *)t)->compare.json = true;
+	return 0;
+}
+
+static int set_explain(void *t, const char *value, struct err *e)
+{
+	(void)value, (void)e;
+	((struct canary *)t)->compare.explain = true;
 	return 0;
 }
 
@@ -138,6 +146,8 @@ static int print(const struct compare_args *a, const struct comparison *c, struc
 
 	if (a->json) {
 		r = to_json_comparison(&out, c, e);
+	} else if (a->explain) {
+		r = explain_text(&out, c, style.colour, e);
 	} else {
 		r = table_comparison(&out, c, e);
 		if (r == 0 && !a->no_picture)
@@ -194,6 +204,7 @@ static const struct opt options[] = {
      "alpha-rollback, sd-floor, second-opinion, seed and spread; see kpcp-plan(5).",
      set_plan},
     {"setting", NULL, "Old and new are two settings (sysctls) of one kernel, in one boot or in several.", set_setting},
+    {"explain", NULL, "Say in plain words what the verdict means, what to do, and what was left out.", set_explain},
     {"json", NULL, "Print JSON for machines.", set_json},
     {"no-picture", NULL, "Leave out the picture of the distributions.", set_no_picture},
 };

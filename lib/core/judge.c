@@ -132,6 +132,7 @@ static void decide(struct work *w)
 		all_promote &= ve->promotes;
 		any_rolls_back |= ve->rolls_back;
 	}
+	v->defects = w->defects;
 	if (w->defects) {
 		v->kind = VERDICT_HOLD;
 		judge_say_estimates(w);

@@ -96,6 +96,7 @@ struct verdict_endpoint {
 
 struct verdict {
 	enum verdict_kind kind;
+	uint32_t defects; /* what is missing or wrong in roster and data; with any of them the gate says HOLD */
 	struct verdict_endpoint endpoint[ENDPOINT_COUNT];
 	uint32_t n_reasons;
 	char reason[JUDGE_REASONS_MAX][JUDGE_REASON_MAX]; /* whole sentences; the deciding one first */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "caution.h"
+#include "explain.h"
 #include "text.h"
 
 /* Jansson refuses a NULL value and a NULL target alike, so memory that ran out shows in `failed`, once, at the end. */
@@ -318,6 +319,23 @@ static int dump(struct buf *buf, const struct out *o, json_t *root, struct err *
 	return r;
 }
 
+static json_t *explanation(struct out *o, const struct comparison *c)
+{
+	struct explanation x;
+	json_t *j = json_object(), *endpoints = json_object(), *left = json_array();
+
+	explain(c, &x);
+	for (int i = 0; i < ENDPOINT_COUNT; i++)
+		put(o, endpoints, endpoint_name((enum endpoint)i), json_string(x.endpoint[i]));
+	for (uint32_t i = 0; i < x.n_left_out; i++)
+		push(o, left, json_string(x.left_out[i]));
+	put(o, j, "summary", json_string(x.summary));
+	put(o, j, "next", json_string(x.next));
+	put(o, j, "endpoints", endpoints);
+	put(o, j, "left_out", left);
+	return j;
+}
+
 int to_json_comparison(struct buf *buf, const struct comparison *c, struct err *e)
 {
 	char caution[CAUTION_MAX][CAUTION_TEXT_MAX];
@@ -330,6 +348,8 @@ int to_json_comparison(struct buf *buf, const struct comparison *c, struct err *
 	for (uint32_t i = 0; i < c->verdict.n_reasons; i++)
 		push(&o, list, json_string(c->verdict.reason[i]));
 	put(&o, root, "reasons", list);
+	put(&o, root, "defects", json_integer(c->verdict.defects));
+	put(&o, root, "explanation", explanation(&o, c));
 	list = json_array();
 	for (unsigned i = 0, n = caution_list(c, caution); i < n; i++)
 		push(&o, list, json_string(caution[i]));
