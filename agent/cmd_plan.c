@@ -18,26 +18,6 @@ static struct plan_args *args_of(void *t)
 	return &((struct canary *)t)->plan;
 }
 
-static int set_u32(uint32_t *ret, const char *value, uint64_t min, uint64_t max, struct err *e)
-{
-	uint64_t v;
-	int r = num_u64(value, min, max, &v, e);
-
-	if (r == 0)
-		*ret = (uint32_t)v;
-	return r;
-}
-
-/* "7%" or "0.07". */
-static int set_share(double *ret, const char *value, double min, double max, struct err *e)
-{
-	size_t len = strlen(value);
-
-	if (len > 0 && value[len - 1] == '%')
-		return num_percent(value, min, max, ret, e);
-	return num_f64(value, min, max, ret, e);
-}
-
 static int set_spread(void *t, const char *value, struct err *e)
 {
 	(void)e;
@@ -62,27 +42,27 @@ static int set_endpoint(void *t, const char *value, struct err *e)
 
 static int set_boot_sd(void *t, const char *value, struct err *e)
 {
-	return set_share(&args_of(t)->boot_sd, value, 0, 1, e);
+	return num_share(value, 0, 1, &args_of(t)->boot_sd, e);
 }
 
 static int set_host_sd(void *t, const char *value, struct err *e)
 {
-	return set_share(&args_of(t)->host_sd, value, 0, 1, e);
+	return num_share(value, 0, 1, &args_of(t)->host_sd, e);
 }
 
 static int set_block_sd(void *t, const char *value, struct err *e)
 {
-	return set_share(&args_of(t)->block_sd, value, 0.001, 5, e);
+	return num_share(value, 0.001, 5, &args_of(t)->block_sd, e);
 }
 
 static int set_margin(void *t, const char *value, struct err *e)
 {
-	return set_share(&args_of(t)->margin, value, 0.001, 10, e);
+	return num_share(value, 0.001, 10, &args_of(t)->margin, e);
 }
 
 static int set_power(void *t, const char *value, struct err *e)
 {
-	return set_share(&args_of(t)->power, value, 0.05, 0.999, e);
+	return num_share(value, 0.05, 0.999, &args_of(t)->power, e);
 }
 
 static int set_alpha(void *t, const char *value, struct err *e)
@@ -97,17 +77,17 @@ static int set_ratio(void *t, const char *value, struct err *e)
 
 static int set_hosts(void *t, const char *value, struct err *e)
 {
-	return set_u32(&args_of(t)->canaries, value, 1, JUDGE_HOSTS_MAX - 1, e);
+	return num_u32(value, 1, JUDGE_HOSTS_MAX - 1, &args_of(t)->canaries, e);
 }
 
 static int set_controls(void *t, const char *value, struct err *e)
 {
-	return set_u32(&args_of(t)->controls, value, 0, JUDGE_HOSTS_MAX - 1, e);
+	return num_u32(value, 0, JUDGE_HOSTS_MAX - 1, &args_of(t)->controls, e);
 }
 
 static int set_boots(void *t, const char *value, struct err *e)
 {
-	return set_u32(&args_of(t)->boots, value, 1, JUDGE_BOOTS_MAX, e);
+	return num_u32(value, 1, JUDGE_BOOTS_MAX, &args_of(t)->boots, e);
 }
 
 static int set_block(void *t, const char *value, struct err *e)

@@ -19,52 +19,34 @@ static struct simulate_args *args_of(void *t)
 	return &((struct canary *)t)->simulate;
 }
 
-static int set_u32(uint32_t *ret, const char *value, uint64_t min, uint64_t max, struct err *e)
-{
-	uint64_t v;
-	int r = num_u64(value, min, max, &v, e);
-	if (r == 0)
-		*ret = (uint32_t)v;
-	return r;
-}
-
-/* "7%" or "0.07", as papers write it; "7" is out of every range here. */
-static int set_share(double *ret, const char *value, double min, double max, struct err *e)
-{
-	size_t len = strlen(value);
-	if (len > 0 && value[len - 1] == '%')
-		return num_percent(value, min, max, ret, e);
-	return num_f64(value, min, max, ret, e);
-}
-
 static int set_hosts(void *t, const char *value, struct err *e)
 {
-	return set_u32(&args_of(t)->trial.canaries, value, 1, JUDGE_HOSTS_MAX - 1, e);
+	return num_u32(value, 1, JUDGE_HOSTS_MAX - 1, &args_of(t)->trial.canaries, e);
 }
 
 static int set_controls(void *t, const char *value, struct err *e)
 {
-	return set_u32(&args_of(t)->trial.controls, value, 0, JUDGE_HOSTS_MAX - 1, e);
+	return num_u32(value, 0, JUDGE_HOSTS_MAX - 1, &args_of(t)->trial.controls, e);
 }
 
 static int set_boots(void *t, const char *value, struct err *e)
 {
-	return set_u32(&args_of(t)->trial.boots, value, 1, JUDGE_BOOTS_MAX, e);
+	return num_u32(value, 1, JUDGE_BOOTS_MAX, &args_of(t)->trial.boots, e);
 }
 
 static int set_boot_sd(void *t, const char *value, struct err *e)
 {
-	return set_share(&args_of(t)->trial.boot_sd, value, 0, 1, e);
+	return num_share(value, 0, 1, &args_of(t)->trial.boot_sd, e);
 }
 
 static int set_host_sd(void *t, const char *value, struct err *e)
 {
-	return set_share(&args_of(t)->trial.host_sd, value, 0, 1, e);
+	return num_share(value, 0, 1, &args_of(t)->trial.host_sd, e);
 }
 
 static int set_level_sd(void *t, const char *value, struct err *e)
 {
-	return set_share(&args_of(t)->trial.level_sd, value, 0, 1, e);
+	return num_share(value, 0, 1, &args_of(t)->trial.level_sd, e);
 }
 
 static int set_ratio(void *t, const char *value, struct err *e)
@@ -74,12 +56,12 @@ static int set_ratio(void *t, const char *value, struct err *e)
 
 static int set_margin(void *t, const char *value, struct err *e)
 {
-	return set_share(&args_of(t)->trial.margin, value, 0.001, 10, e);
+	return num_share(value, 0.001, 10, &args_of(t)->trial.margin, e);
 }
 
 static int set_missing(void *t, const char *value, struct err *e)
 {
-	return set_share(&args_of(t)->trial.missing, value, 0, 1, e);
+	return num_share(value, 0, 1, &args_of(t)->trial.missing, e);
 }
 
 static int set_errors(void *t, const char *value, struct err *e)
@@ -113,19 +95,19 @@ static int set_seed(void *t, const char *value, struct err *e)
 
 static int set_blocks(void *t, const char *value, struct err *e)
 {
-	return set_u32(&args_of(t)->trial.blocks, value, 1, TRIAL_BLOCKS_MAX, e);
+	return num_u32(value, 1, TRIAL_BLOCKS_MAX, &args_of(t)->trial.blocks, e);
 }
 
 static int set_block_sd(void *t, const char *value, struct err *e)
 {
-	return set_share(&args_of(t)->trial.block_sd, value, 0, 10, e);
+	return num_share(value, 0, 10, &args_of(t)->trial.block_sd, e);
 }
 
 /* Without any spread the smallest excess would be proof. */
 static int set_block_bound(void *t, const char *value, struct err *e)
 {
 	args_of(t)->bound_given = true;
-	return set_share(&args_of(t)->trial.block_bound, value, 0.001, 10, e);
+	return num_share(value, 0.001, 10, &args_of(t)->trial.block_bound, e);
 }
 
 static int set_no_second_opinion(void *t, const char *value, struct err *e)

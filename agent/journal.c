@@ -34,16 +34,6 @@ static int set_text(char *to, size_t cap, const char *value, struct err *e)
 	return 0;
 }
 
-static int set_u32(uint32_t *to, const char *value, struct err *e)
-{
-	uint64_t v;
-	int r = num_u64(value, 0, UINT32_MAX, &v, e);
-
-	if (r == 0)
-		*to = (uint32_t)v;
-	return r;
-}
-
 static int set_index(unsigned *to, const char *const *words, unsigned n, const char *value, struct err *e)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -87,7 +77,7 @@ static int parse_arm(const char *value, enum arm *ret, struct err *e)
 	}
 #define TEXT(fn, member)        SETTER(fn, set_text(j->member, sizeof(j->member), value, e))
 #define U64(fn, member)         SETTER(fn, num_u64(value, 0, UINT64_MAX, &j->member, e))
-#define U32(fn, member)         SETTER(fn, set_u32(&j->member, value, e))
+#define U32(fn, member)         SETTER(fn, num_u32(value, 0, UINT32_MAX, &j->member, e))
 #define BOOL(fn, member)        SETTER(fn, num_bool(value, &j->member, e))
 #define WORD(fn, parse, member) SETTER(fn, parse(value, &j->member, e))
 

@@ -23,16 +23,6 @@ static int set_path(const struct rolloutd_conf *c, const char *value, char ret[P
 	return 0;
 }
 
-static int set_u32(const char *value, uint32_t min, uint32_t max, uint32_t *ret, struct err *e)
-{
-	uint64_t n;
-	int r = num_u64(value, min, max, &n, e);
-
-	if (r == 0)
-		*ret = (uint32_t)n;
-	return r;
-}
-
 static int set_seconds(const char *value, uint32_t min_s, uint32_t max_s, uint32_t *ret_s, struct err *e)
 {
 	uint64_t s;
@@ -57,7 +47,7 @@ static int set_address(void *t, const char *value, struct err *e)
 static int set_port(void *t, const char *value, struct err *e)
 {
 	uint32_t port;
-	int r = set_u32(value, 0, 65535, &port, e);
+	int r = num_u32(value, 0, 65535, &port, e);
 
 	if (r == 0)
 		((struct rolloutd_conf *)t)->port = (uint16_t)port;
@@ -66,7 +56,7 @@ static int set_port(void *t, const char *value, struct err *e)
 
 static int set_connections(void *t, const char *value, struct err *e)
 {
-	return set_u32(value, 16, 1000000, &((struct rolloutd_conf *)t)->connections, e);
+	return num_u32(value, 16, 1000000, &((struct rolloutd_conf *)t)->connections, e);
 }
 
 static int set_request_timeout(void *t, const char *value, struct err *e)
@@ -101,7 +91,7 @@ static int set_ca_key(void *t, const char *value, struct err *e)
 
 static int set_days(void *t, const char *value, struct err *e)
 {
-	return set_u32(value, 1, 3650, &((struct rolloutd_conf *)t)->days, e);
+	return num_u32(value, 1, 3650, &((struct rolloutd_conf *)t)->days, e);
 }
 
 static int set_directory(void *t, const char *value, struct err *e)

@@ -76,6 +76,16 @@ int num_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret, struct err
 	return 0;
 }
 
+int num_u32(const char *s, uint32_t min, uint32_t max, uint32_t *ret, struct err *e)
+{
+	uint64_t v;
+	int r = num_u64(s, min, max, &v, e);
+
+	if (r == 0)
+		*ret = (uint32_t)v;
+	return r;
+}
+
 int num_i64(const char *s, int64_t min, int64_t max, int64_t *ret, struct err *e)
 {
 	uint64_t magnitude = 0;
@@ -178,6 +188,22 @@ int num_percent(const char *s, double min, double max, double *ret, struct err *
 	if (code)
 		return refuse(s, code, e, "a percentage with its sign, such as 10%%, from %.10g%% to %.10g%%",
 			      min * 100, max * 100);
+	*ret = v;
+	return 0;
+}
+
+int num_share(const char *s, double min, double max, double *ret, struct err *e)
+{
+	size_t len = strlen(s);
+	double v;
+
+	if (len > 0 && s[len - 1] == '%')
+		return num_percent(s, min, max, ret, e);
+	int r = num_f64(s, min, max, &v, e);
+	if (r < 0)
+		return r;
+	if (v >= 1)
+		return refuse(s, ERANGE, e, "a share such as 7%% or 0.07, and from 1 on with its sign: 100%%");
 	*ret = v;
 	return 0;
 }

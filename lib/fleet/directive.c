@@ -48,16 +48,6 @@ static int set_form(char *ret, size_t size, const struct form *f, const char *va
 	return r;
 }
 
-static int set_u32(uint32_t *ret, const char *value, uint64_t min, uint64_t max, struct err *e)
-{
-	uint64_t v;
-	int r = num_u64(value, min, max, &v, e);
-
-	if (r == 0)
-		*ret = (uint32_t)v;
-	return r;
-}
-
 static int set_word(unsigned *ret, const char *value, const char *const *words, size_t n, struct err *e)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -241,7 +231,7 @@ static int set_percent(void *t, const char *value, struct err *e)
 		size_t len = strlen(word);
 		if (len > 1 && word[len - 1] == '%')
 			word[len - 1] = 0;
-		r = set_u32(percent, word, 1, 100, e);
+		r = num_u32(word, 1, 100, percent, e);
 		if (r < 0)
 			return r;
 		if (*percent <= last)
@@ -263,7 +253,7 @@ static int set_soak(void *t, const char *value, struct err *e)
 
 static int set_budget(void *t, const char *value, struct err *e)
 {
-	return set_u32(&directive(t)->budget, value, 1, HOSTS_OF_CLUSTER, e);
+	return num_u32(value, 1, HOSTS_OF_CLUSTER, &directive(t)->budget, e);
 }
 
 static int set_serial(void *t, const char *value, struct err *e)

@@ -14,34 +14,24 @@
 #include "lib/base/num.h"
 #include "spread_file.h"
 
-static int set_u32(uint32_t *ret, const char *value, uint64_t min, uint64_t max, struct err *e)
-{
-	uint64_t v;
-	int r = num_u64(value, min, max, &v, e);
-
-	if (r == 0)
-		*ret = (uint32_t)v;
-	return r;
-}
-
 static int set_canaries(void *t, const char *value, struct err *e)
 {
-	return set_u32(&((struct judge_plan *)t)->canaries, value, 1, JUDGE_HOSTS_MAX, e);
+	return num_u32(value, 1, JUDGE_HOSTS_MAX, &((struct judge_plan *)t)->canaries, e);
 }
 
 static int set_controls(void *t, const char *value, struct err *e)
 {
-	return set_u32(&((struct judge_plan *)t)->controls, value, 0, JUDGE_HOSTS_MAX, e);
+	return num_u32(value, 0, JUDGE_HOSTS_MAX, &((struct judge_plan *)t)->controls, e);
 }
 
 static int set_boots(void *t, const char *value, struct err *e)
 {
-	return set_u32(&((struct judge_plan *)t)->boots, value, 1, JUDGE_BOOTS_MAX, e);
+	return num_u32(value, 1, JUDGE_BOOTS_MAX, &((struct judge_plan *)t)->boots, e);
 }
 
 static int set_storms(void *t, const char *value, struct err *e)
 {
-	return set_u32(&((struct judge_plan *)t)->storms, value, 1, RECORDING_STORMS_MAX, e);
+	return num_u32(value, 1, RECORDING_STORMS_MAX, &((struct judge_plan *)t)->storms, e);
 }
 
 static int add_endpoint(bool judged[ENDPOINT_COUNT], const char *name, size_t len, struct err *e)
@@ -212,7 +202,7 @@ static int set_covariance(void *t, const char *value, struct err *e)
 		p->ancova_from = 0;
 		return 0;
 	}
-	return set_u32(&p->ancova_from, value, 3, JUDGE_HOSTS_MAX, e);
+	return num_u32(value, 3, JUDGE_HOSTS_MAX, &p->ancova_from, e);
 }
 
 /* "1.042 +- 0.011": the old kernel to the first reference, and the standard error of its logarithm. */

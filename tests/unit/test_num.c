@@ -329,9 +329,36 @@ static void test_null_err(void **state)
 	assert_int_equal(num_duration("2s", 0, 1, &v, NULL), -ERANGE);
 }
 
+static void test_u32_and_shares(void **state)
+{
+	struct err e;
+	uint32_t n = 5;
+	double v = 5;
+
+	(void)state;
+	assert_int_equal(num_u32("4294967295", 1, UINT32_MAX, &n, &e), 0);
+	assert_int_equal(n, UINT32_MAX);
+	assert_int_equal(num_u32("4294967296", 1, UINT32_MAX, &n, &e), -ERANGE);
+	assert_int_equal(num_u32("-1", 0, 6, &n, &e), -EINVAL);
+	assert_int_equal(n, UINT32_MAX);
+	assert_int_equal(num_share("7%", 0, 10, &v, &e), 0);
+	assert_true(v == 0.07);
+	assert_int_equal(num_share("0.07", 0, 10, &v, &e), 0);
+	assert_true(v == 0.07);
+	assert_int_equal(num_share("250%", 0, 10, &v, &e), 0);
+	assert_true(v == 2.5);
+	assert_int_equal(num_share("7", 0, 10, &v, &e), -ERANGE);
+	assert_non_null(strstr(e.text, "7% or 0.07"));
+	assert_int_equal(num_share("0.2", 0.3, 10, &v, &e), -ERANGE);
+	assert_int_equal(num_share("%", 0, 10, &v, &e), -EINVAL);
+	assert_int_equal(num_share("", 0, 10, &v, &e), -EINVAL);
+	assert_true(v == 2.5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_u32_and_shares),
 	    cmocka_unit_test(test_u64),
 	    cmocka_unit_test(test_i64),
 	    cmocka_unit_test(test_f64),
