@@ -5,55 +5,11 @@
 # The agent's process without rights against an invented controller: what it sends, what it hands on, what it believes,
 # and how it waits. An actor that is nothing but words (talk) stands in for the process with rights.
 
-load agent.sh
-
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return
-    keys keys
-    host_cert h1
-    printf recorded >state/spool/recording.kpcp
-    mkdir answers
-}
-
-teardown() {
-    stop_pid "${TALKER:-}"
-    stop_server
-}
-
-# invent [MODE]: the controller
-invent() {
-    rm -f answers/port
-    python3 "$BATS_TEST_DIRNAME/talk_server.py" answers keys "$@" 3>&- &
-    SERVER=$!
-    until_true 20 test -s answers/port
-    agent_conf "$(cat answers/port)"
-}
-
-# start: the talker; lines for it go to descriptor 9, what it says is in ./said, its log in ./log
-start() {
-    mkfifo lines
-    "$TALK" agent.conf <lines >said 2>log 3>&- &
-    TALKER=$!
-    exec 9>lines
-    echo "report none 0" >&9
-}
-
-# finish: it has nothing more to do, and ends well
-finish() {
-    exec 9>&-
-    wait "$TALKER" || { cat log; return 1; }
-    TALKER=
-}
+load talker.sh
 
 asked() { grep -qxF -- "$1" answers/log 2>/dev/null; }
-asked_times() { [ -e answers/log ] && [ "$(grep -cxF -- "$2" answers/log)" -ge "$1" ]; }
 sent() { grep -qF -- "$1" answers/body.*; }
 body_of() { cat "answers/body.$1"; }
-WAIT='{"version":1,"wait_s":1}'
-# order EPOCH
-order() {
-    printf '{"version":1,"wait_s":1,"order":{"epoch":%d,"rollout":"r1","verb":"stage"},"directive":"[rollout]\\n","signature":"AA=="}' "$1"
-}
 
 @test "a poll is the newest report, as it came; it goes on at the controller's pace" {
     echo "$WAIT" >answers/POST_v1_poll
