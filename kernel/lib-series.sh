@@ -157,25 +157,31 @@ git_am_check() {
 # keep_touched NAME...: pristine copies of these files of the source in KEPT/src, as finding them takes a tarball's whole
 # length. Files that the source lacks, as patches add them, are in KEPT/names only.
 keep_touched() {
-	local top new bad
+	local top new bad status=0
 	KEPT=$CACHE/trees/check-${SOURCE_SHA:0:12}
-	[[ ! -f $KEPT/names ]] || [[ -n $(printf '%s\n' "$@" | grep -vxFf "$KEPT/names" || true) ]] || return 0
+	if [[ -f $KEPT/names ]] && printf '%s\n' "$@" | awk 'NR == FNR { kept[$0] = 1; next } !($0 in kept) { exit 1 }' "$KEPT/names" -; then
+		return 0
+	fi
 	new=$(mktemp -d "$CACHE/trees/.check.XXXXXX")
 	mkdir "$new/src"
 	{
 		printf '%s\n' Makefile "$@"
 		[[ ! -f $KEPT/names ]] || cat "$KEPT/names"
 	} | sort -u >"$new/names"
-	top=$(tar -tf "$SOURCE_FILE" 2>/dev/null | head -n 1 || true)
-	sed "s|^|${top%%/*}/|" "$new/names" |
-		LC_ALL=C tar -xf "$SOURCE_FILE" -C "$new/src" --strip-components=1 -T - 2>"$new/log" || true
-	bad=$(grep -vE 'Not found in archive|Exiting with failure status' "$new/log" | head -n 1 || true)
+	# head ends tar early, which is no failure of tar's; what tar says of a damaged archive, the second run says too.
+	top=$(tar -tf "$SOURCE_FILE" 2>/dev/null | head -n 1) || :
+	sed "s|^|${top%%/*}/|" "$new/names" >"$new/members"
+	LC_ALL=C tar -xf "$SOURCE_FILE" -C "$new/src" --strip-components=1 -T "$new/members" 2>"$new/log" || status=$?
+	# 2 is also what files get that the source lacks; everything else in the log is trouble, and so is no Makefile.
+	bad=$(awk '!/Not found in archive|Exiting with failure status/ { print; exit }' "$new/log")
+	[[ $status -eq 0 || $status -eq 2 ]] || bad=${bad:-tar ended with status $status}
+	[[ -n $bad || -f $new/src/Makefile ]] || bad="it has no Makefile of its own"
 	if [[ -n $bad ]]; then
 		rm -rf "$new"
 		die "$SOURCE_FILE could not be unpacked ($bad); delete it, and it is fetched again"
 	fi
 	rm -rf "$KEPT"
-	mv "$new" "$KEPT"
+	mv -T "$new" "$KEPT"
 }
 
 # unpack_touched: a tree of its own with only the files that the patches touch, for a check without a build.

@@ -227,6 +227,40 @@ fails_with() {
     [ -z "$(find "$XDG_CACHE_HOME" -type d -path '*/trees/*')" ]
 }
 
+# keep SOURCE FILE...: what "check" keeps of a source, into ./cache/trees
+keep() {
+    run bash -c 'set -euo pipefail
+        for lib in common nearest series; do . "$1/lib-$lib.sh"; done
+        PROG=build.sh CACHE=$2 SOURCE_FILE=$3 SOURCE_SHA=0123456789abcdef
+        keep_touched "${@:4}"' - "$(dirname "$BUILD")" "$T/cache" "$@"
+}
+
+@test "check keeps what patches touch of a source, more when they touch more, and nothing of a damaged one" {
+    local kept=$T/cache/trees/check-0123456789ab
+    mkdir -p "$T/cache/trees"
+    keep "$T/linux.tar.xz" mm/page_alloc.c mm/added.c
+    [ "$status" -eq 0 ]
+    cmp "$kept/src/mm/page_alloc.c" "$T/linux/mm/page_alloc.c"
+    [ ! -e "$kept/src/Kbuild" ]
+    keep "$T/linux.tar.xz" Kbuild
+    [ "$status" -eq 0 ]
+    [ -e "$kept/src/Kbuild" ] && [ -e "$kept/src/mm/page_alloc.c" ]
+    # All is there: the source is not opened.
+    keep "$T/none" Kbuild mm/added.c
+    [ "$status" -eq 0 ]
+    rm -r "$kept"
+    head -c "$(($(stat -c %s "$T/linux.tar.xz") * 3 / 4))" "$T/linux.tar.xz" >"$T/short.tar.xz"
+    keep "$T/short.tar.xz" mm/page_alloc.c
+    fails_with "short.tar.xz could not be unpacked" "delete it"
+    keep "$T/none" mm/page_alloc.c
+    fails_with "none could not be unpacked"
+    # Whole as an archive, but none of a source.
+    tar -C "$T" -cf "$T/other.tar" bases
+    keep "$T/other.tar" mm/page_alloc.c
+    fails_with "other.tar could not be unpacked" Makefile
+    [ -z "$(ls -A "$T/cache/trees")" ]
+}
+
 @test "no space: how much is needed, where, and nothing begun" {
     run "$BUILD" deb "${ARGS[@]}" --need-gib 999999
     fails_with "needs 999999 GiB" "$XDG_CACHE_HOME/kpcp" "GiB free" "make room"
