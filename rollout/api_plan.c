@@ -140,10 +140,16 @@ static int forecast(struct api_call *c, const struct directive *d, json_t *hosts
 		forecast_problem(p, "%s", why.text);
 		return 0;
 	}
+	const struct store_host *first = NULL;
 	for (uint32_t i = 0; i < m; i++) {
 		const struct store_host *h = drawn[i].role == ROLE_NONE ? NULL : find(all, n, drawn[i].name);
+		bool measured = drawn[i].role == ROLE_CANARY || drawn[i].role == ROLE_CONTROL;
 		if (h)
 			forecast_host(d, h, drawn[i].role, c->now, p);
+		if (h && measured && d->evidence == EVIDENCE_MEASURED) {
+			first = first ? first : h;
+			forecast_pair(first, h, p);
+		}
 	}
 	return add_hosts(hosts, d, drawn, m) < 0 ? err_sys(e, ENOMEM, "cannot answer") : 0;
 }

@@ -238,3 +238,16 @@ void forecast_host(const struct directive *d, const struct store_host *h, enum r
 				 role_name(role), h->name);
 	check_change(d, h, p);
 }
+
+void forecast_pair(const struct store_host *first, const struct store_host *h, struct forecast_problems *p)
+{
+	const struct host_report *a = &first->report, *b = &h->report;
+
+	if (!first->reported || !h->reported || roster_alike(a, b))
+		return;
+	forecast_problem(p,
+			 "%s (%.64s, vm.pcp_batch_scale_max %" PRId64 ") and %s (%.64s, %" PRId64
+			 ") cannot be compared; bring canaries and controls to the same first",
+			 first->name, a->release, (int64_t)a->pcp_batch_scale_max, h->name, b->release,
+			 (int64_t)b->pcp_batch_scale_max);
+}

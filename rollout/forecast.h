@@ -29,3 +29,6 @@ void forecast_plan(const struct directive *d, const struct store_host *hosts, si
 /* What speaks against one host that is drawn. */
 void forecast_host(const struct directive *d, const struct store_host *h, enum role role, uint64_t now,
 		   struct forecast_problems *p);
+
+/* What speaks against measuring h beside first, who is drawn to be measured, too. */
+void forecast_pair(const struct store_host *first, const struct store_host *h, struct forecast_problems *p);

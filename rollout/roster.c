@@ -121,3 +121,9 @@ int roster_draw(const struct directive *d, struct roster_host *host, uint32_t n,
 	free(lot);
 	return r < 0 ? err_context(e, "rollout %s", d->name) : 0;
 }
+
+bool roster_alike(const struct host_report *a, const struct host_report *b)
+{
+	return strcmp(a->release, b->release) == 0 && strcmp(a->build_id, b->build_id) == 0 &&
+	       a->pcp_batch_scale_max == b->pcp_batch_scale_max;
+}

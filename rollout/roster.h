@@ -18,3 +18,7 @@ struct roster_host {
  * wave 1, the others to the waves by percentage. The order of host does not matter. -EINVAL when a cluster has too few
  * hosts, with both figures. host is untouched on failure. */
 int must_check roster_draw(const struct directive *d, struct roster_host *host, uint32_t n, struct err *e);
+
+/* Whether what two hosts measure before the change can be compared: they run one kernel with one
+ * vm.pcp_batch_scale_max. Otherwise the verdict would be HOLD, after all the measuring. */
+bool roster_alike(const struct host_report *a, const struct host_report *b);

@@ -32,9 +32,14 @@ static struct roster_host *candidates(const struct store *s, uint32_t *n, struct
 	return list;
 }
 
-/* Why a rollout must not begin on this host; NULL: it may. */
-static const char *unfit(const struct store_mem *h, const struct roster_host *drawn, const struct directive *d,
-			 uint64_t now)
+static bool is_measured(const struct roster_host *x, const struct directive *d)
+{
+	return d->evidence == EVIDENCE_MEASURED && (x->role == ROLE_CANARY || x->role == ROLE_CONTROL);
+}
+
+/* Why a rollout must not begin on this host; NULL: it may. first: one that is measured, too, or NULL. */
+static const char *unfit(const struct store_mem *h, const struct roster_host *drawn, const struct store_mem *first,
+			 const struct directive *d, uint64_t now)
 {
 	const struct host_report *r = &h->pub.report;
 	bool measured = drawn->role == ROLE_CANARY || drawn->role == ROLE_CONTROL;
@@ -49,19 +54,26 @@ static const char *unfit(const struct store_mem *h, const struct roster_host *dr
 		return "has an order out";
 	if (measured && d->factor == FACTOR_KERNEL && strcmp(r->build_id, d->kernel.build_id) == 0)
 		return "runs this kernel already, so nothing can be compared";
+	if (first && is_measured(drawn, d) && first->pub.reported && !roster_alike(r, &first->pub.report))
+		return "has another kernel or vm.pcp_batch_scale_max than the first of canaries and controls, so they "
+		       "cannot be compared; bring all of them to the same first";
 	return NULL;
 }
 
 static int check_fit(struct store *s, const struct roster_host *list, uint32_t n, const struct directive *d,
 		     uint64_t now, struct err *e)
 {
-	char names[NAMED_MAX * 128] = "";
+	char names[NAMED_MAX * 256] = "";
 	uint32_t bad = 0;
+	const struct store_mem *first = NULL;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const char *why =
-		    list[i].role == ROLE_NONE ? NULL : unfit(store_find(s, list[i].name), &list[i], d, now);
+		const struct store_mem *h = list[i].role == ROLE_NONE ? NULL : store_find(s, list[i].name);
+		const char *why = h ? unfit(h, &list[i], first, d, now) : NULL;
 		size_t at = strlen(names);
+
+		if (!first && h && is_measured(&list[i], d))
+			first = h;
 
 		if (why && bad++ < NAMED_MAX)
 			snprintf(names + at, sizeof(names) - at, "%s%s: %s", at ? "; " : "", list[i].name, why);

@@ -6,6 +6,7 @@
 #
 #   a  the patched kernel on all hosts                                   -> DONE
 #   b  the preset "latency" on the cluster east, in place                -> DONE, without a reboot
+#      and, as east was judged, on the cluster west by health alone: canaries and controls of c have to be alike
 #   c  a preset that hurts on the cluster east                           -> ROLLED_BACK, without a reboot
 #   d  a kernel with a latency fault                                     -> ROLLED_BACK, every host as it was before
 set -euo pipefail
@@ -92,14 +93,28 @@ budget = 3
 END
 }
 
-# plan NAME CLUSTERS SECTION-COMMAND... : writes FLEET/plans/NAME.plan
+# What a cluster that follows is held against: one host first, then the others, nothing measured.
+by_health() {
+    cat <<END
+[judge]
+canaries = 1
+
+[waves]
+percent = 100
+soak = 30s
+budget = 3
+END
+}
+
+# plan NAME CLUSTERS EVIDENCE SECTION-COMMAND... : writes FLEET/plans/NAME.plan; EVIDENCE is measured or health
 plan() {
     mkdir -p "$FLEET/plans"
     {
-        printf '# SPDX-License-Identifier: Apache-2.0\n[rollout]\nname = %s\nclusters = %s\ndeadline = 2h\norder-timeout = 30min\n\n' "$1" "$2"
-        "${@:3}"
+        printf '# SPDX-License-Identifier: Apache-2.0\n[rollout]\nname = %s\nclusters = %s\nevidence = %s\n' "$1" "$2" "$3"
+        printf 'deadline = 2h\norder-timeout = 30min\n\n'
+        "${@:4}"
         echo
-        evidence
+        if [ "$3" = measured ]; then evidence; else by_health; fi
     } >"$FLEET/plans/$1.plan"
 }
 
@@ -163,19 +178,21 @@ fi
 while read -rn1 letter && [ -n "$letter" ]; do
     case "$letter" in
     a)
-        plan good-kernel "east west" "$BUILD/rollout/kpcp" kernel "${deb[kpcp]}"
+        plan good-kernel "east west" measured "$BUILD/rollout/kpcp" kernel "${deb[kpcp]}"
         run a good-kernel 0
         ;;
     b)
-        plan latency-preset east "$BUILD/rollout/kpcp" preset sysctl.d/latency.conf
+        plan latency-preset east measured "$BUILD/rollout/kpcp" preset sysctl.d/latency.conf
         in_place b latency-preset 0
+        plan latency-west west health "$BUILD/rollout/kpcp" preset sysctl.d/latency.conf
+        in_place b-west latency-west 0
         ;;
     c)
-        plan hurting-preset east "$BUILD/rollout/kpcp" preset tests/data/hurting.conf
+        plan hurting-preset east measured "$BUILD/rollout/kpcp" preset tests/data/hurting.conf
         in_place c hurting-preset 2
         ;;
     d)
-        plan slow-kernel "east west" "$BUILD/rollout/kpcp" kernel "${deb[slow]}"
+        plan slow-kernel "east west" measured "$BUILD/rollout/kpcp" kernel "${deb[slow]}"
         run d slow-kernel 2
         cmp "$FLEET/log/d-before.txt" "$FLEET/log/d-after.txt" ||
             die "default entries differ after the way back: compare $FLEET/log/d-before.txt and d-after.txt"

@@ -259,6 +259,11 @@ static void test_starting(void **state)
 	fleet_step(true);
 	REFUSED(ESTALE, "a3: runs this kernel already", store_rollout_start(st, "r", now, &err));
 	snprintf(agent_of("a3")->r.build_id, 41, OLD_BUILD);
+	agent_of("a3")->r.pcp_batch_scale_max = 0;
+	fleet_step(true);
+	REFUSED(ESTALE, "than the first of canaries and controls, so they cannot be compared",
+		store_rollout_start(st, "r", now, &err));
+	agent_of("a3")->r.pcp_batch_scale_max = 5;
 	a->dead = true;
 	now += 1800;
 	fleet_step(true);

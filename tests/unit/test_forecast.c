@@ -181,6 +181,28 @@ static void test_problems_of_a_host(void **state)
 	says(&p, 1, "has no vm.pcp_batch_scale_max");
 }
 
+static void test_problems_of_a_pair(void **state)
+{
+	static struct forecast_problems p;
+	struct store_host a = host("a1", "a"), b = host("b1", "b");
+	(void)state;
+
+	forecast_pair(&a, &b, &p);
+	says(&p, 0, NULL);
+	b.report.pcp_batch_scale_max = a.report.pcp_batch_scale_max + 1;
+	forecast_pair(&a, &b, &p);
+	says(&p, 1, "a1 (");
+	says(&p, 1, "cannot be compared");
+	p.n = 0;
+	b.reported = false; /* that is a problem of its own */
+	forecast_pair(&a, &b, &p);
+	says(&p, 0, NULL);
+	b = host("b1", "b");
+	snprintf(b.report.build_id, sizeof(b.report.build_id), "another");
+	forecast_pair(&a, &b, &p);
+	says(&p, 1, "and b1 (");
+}
+
 static void test_problems_are_bounded(void **state)
 {
 	static struct forecast_problems p;
@@ -198,7 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_steps_of_a_kernel),    cmocka_unit_test(test_steps_of_a_preset),
 	    cmocka_unit_test(test_problems_of_a_plan),   cmocka_unit_test(test_problems_of_a_host),
-	    cmocka_unit_test(test_problems_are_bounded),
+	    cmocka_unit_test(test_problems_of_a_pair),   cmocka_unit_test(test_problems_are_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
