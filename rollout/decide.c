@@ -218,6 +218,20 @@ static const struct step *slowest(const struct work *w)
 	return first;
 }
 
+uint32_t decide_blocks(const struct decide_view *v)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (uint32_t i = 0; i < v->n; i++) {
+		const struct decide_host *h = &v->host[i];
+		bool roster = h->role == ROLE_CANARY || h->role == ROLE_CONTROL;
+
+		if (roster && !h->retired && h->measured_new < least)
+			least = h->measured_new;
+	}
+	return v->directive->evidence == EVIDENCE_MEASURED && least < UINT32_MAX ? least : 0;
+}
+
 /* ---- when it goes back ---- */
 
 /* On the new kernel or preset, as far as orders go. */
@@ -267,6 +281,10 @@ static bool goes_back(const struct work *w, char ret[MESSAGE_TEXT_MAX])
 	for (uint32_t i = 0; i < w->v->n; i++)
 		if (host_failed(w, &w->v->host[i], ret))
 			return true;
+	if (w->out.state == ROLLOUT_CANARY && w->v->has_verdict && w->v->verdict == VERDICT_ROLLBACK) {
+		snprintf(ret, MESSAGE_TEXT_MAX, "the verdict is ROLLBACK: %.200s", w->v->verdict_reason);
+		return true;
+	}
 	if (judged_later && w->v->age_s > w->d->deadline_s) {
 		snprintf(ret, MESSAGE_TEXT_MAX, "nothing was promoted within %llu s of its start (deadline)",
 			 (unsigned long long)w->d->deadline_s);

@@ -61,7 +61,8 @@ struct decide_view {
 	uint32_t wave; /* the current one, from 1, in ROLLOUT_WAVE */
 	bool paused;   /* no new orders but those that go back; time-outs still count */
 	bool abort_wanted;
-	bool has_verdict; /* made in ROLLOUT_JUDGING by the caller, from the recordings */
+	/* Made by the caller from the recordings: in ROLLOUT_JUDGING, or before, in CANARY, by the brake alone. */
+	bool has_verdict;
 	enum verdict_kind verdict;
 	char verdict_reason[JUDGE_REASON_MAX]; /* the deciding one; "" for none */
 	uint64_t age_s;                        /* since the start, on the controller's clock */
@@ -87,6 +88,10 @@ void decision_free(struct decision *d);
 #define DECIDE_REVERT_TRIES   3  /* ways back that may end badly before a person has to look */
 #define DECIDE_REVERT_PAUSE_S 60 /* from one such try to the next */
 
+/* How many boots of the new arm are in from every canary and control that is not retired: the brake's blocks. 0 where
+ * nothing is measured. */
+uint32_t decide_blocks(const struct decide_view *v);
+
 /* Rules:
  * - away: a host with an order other than commit, one that was not seen for order_timeout_s (nobody knows what it
  * does), and one that reboots by itself (after a power loss, or on its way back from a failure); retired hosts are not.
@@ -102,6 +107,7 @@ void decision_free(struct decision *d);
  *   controls alike: nobody begins the new arm before everybody has ended the old one, and who has fewest boots goes
  *   first. Then JUDGING. evidence = health: stage and trial (kernel) or apply (preset) of the canaries, then PROVING.
  * - JUDGING: waits for has_verdict. PROMOTE -> PROVING; ROLLBACK -> ROLLING_BACK; HOLD -> HOLD.
+ * - CANARY: a verdict ROLLBACK (the brake's) -> ROLLING_BACK, before all boots are measured.
  * - CANARY, JUDGING, HOLD: past deadline_s -> ROLLING_BACK.
  * - PROVING: canaries: prove (kernel), soak soak_s, commit. Controls that are in no wave are sent home from their last
  *   measured boot (kernel). Then WAVE 1.

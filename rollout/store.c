@@ -211,7 +211,7 @@ static int check_schema(struct store *s, struct err *e)
 	    "SELECT hash, host, cluster, expires, used, request, certificate FROM tokens LIMIT 0",
 	    "SELECT name, cluster, enrolled, retired, epoch, rollout, seen, report, fingerprint FROM hosts LIMIT 0",
 	    "SELECT name, serial, directive, signature, state, reason, waiting, wave, paused, abort_wanted, approved, "
-	    "started, ended, verdict, verdict_reason, comparison_json, comparison_text FROM rollouts LIMIT 0",
+	    "started, ended, verdict, verdict_reason, comparison_json, comparison_text, braked FROM rollouts LIMIT 0",
 	    "SELECT rollout, host, cluster, role, wave, last_epoch, staged, tried, proved, applied, committed, "
 	    "reverted, "
 	    "failed_reverts, measured_old, measured_new, soak_since, release_before, build_id_before, default_before, "

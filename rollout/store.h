@@ -127,6 +127,7 @@ struct store_rollout {
 	bool has_verdict;
 	enum verdict_kind verdict;
 	char verdict_reason[JUDGE_REASON_MAX]; /* the deciding one */
+	uint32_t braked;                       /* boots of the new arm that the brake has looked at */
 };
 
 /* Keeps the exact signed bytes; the caller has verified them and parsed d from them. -EEXIST: a rollout of this name or

@@ -10,7 +10,7 @@
 
 #define ROLLOUT_COLUMNS                                                                                         \
 	"name, state, reason, waiting, wave, paused, abort_wanted, serial, approved, started, ended, verdict, " \
-	"verdict_reason, directive"
+	"verdict_reason, directive, braked"
 
 static int verdict_parse(const char *word, struct store_rollout *ret, struct err *e)
 {
@@ -56,6 +56,7 @@ static int rollout_row(void *target, const struct db_row *r, struct err *e)
 	if (q < 0)
 		return q;
 	x->wave = (uint32_t)db_int(r, 4);
+	x->braked = (uint32_t)db_int(r, 14);
 	x->paused = db_int(r, 5);
 	x->abort_wanted = db_int(r, 6);
 	x->serial = (uint64_t)db_int(r, 7);

@@ -341,3 +341,17 @@ int store_verdict_set(struct store *s, const char *rollout, const struct store_v
 	r = store_end(s, r, e);
 	return r < 0 ? err_context(e, "keeping the verdict on %s", rollout) : 0;
 }
+
+int store_braked_set(struct store *s, const char *rollout, uint32_t blocks, const char *text, uint64_t now,
+		     struct err *e)
+{
+	int r = db_begin(s->db, true, e);
+
+	if (r < 0)
+		return r;
+	r = DB_RUN(s->db, NULL, e, "UPDATE rollouts SET braked = $2 WHERE name = $1", DB_T(rollout), DB_I(blocks));
+	if (r == 0)
+		r = store_say(s, rollout, "", now, e, "%s", text);
+	r = store_end(s, r, e);
+	return r < 0 ? err_context(e, "keeping how far the brake of %s has looked", rollout) : 0;
+}

@@ -33,6 +33,10 @@ struct store_verdict {
 int must_check store_verdict_set(struct store *s, const char *rollout, const struct store_verdict *v, uint64_t now,
 				 struct err *e);
 
+/* The brake has looked at so many boots of the new arm, and this is what it said. */
+int must_check store_braked_set(struct store *s, const char *rollout, uint32_t blocks, const char *text, uint64_t now,
+				struct err *e);
+
 struct store_recording_file {
 	char path[PATH_MAX];
 	char host[STORE_NAME_MAX];

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/report/braking.h"
 #include "lib/report/compare.h"
 #include "lib/report/rec_file.h"
 #include "lib/report/table.h"
@@ -47,38 +48,85 @@ static int write_out(const struct comparison *c, struct store_verdict *ret, stru
 	return r < 0 ? r : table_verdict(&ret->text, c, false, e);
 }
 
+/* What the boots of the new arm tell so far, or all of them, goes before the gate. */
+static int brake(struct comparison *c, uint32_t blocks, struct brake *ret, struct err *e)
+{
+	struct brake_plan p;
+
+	if (!braking_plan(c->plan, &p))
+		return 0;
+	int r = braking_look(c->plan, c->host, c->n_hosts, blocks, ret, e);
+	if (r == 0)
+		judge_brake(&c->verdict, ret);
+	return r;
+}
+
+static int compare_files(const struct directive *d, const struct compare_file *file, size_t n, struct comparison *ret,
+			 struct err *e)
+{
+	return compare(file, n, d->factor == FACTOR_KERNEL ? COMPARE_KERNELS : COMPARE_SETTINGS, &d->judge, d->name,
+		       ret, e);
+}
+
+static int finish(struct comparison *c, struct store_verdict *ret, struct err *e)
+{
+	int r = write_out(c, ret, e);
+
+	ret->kind = c->verdict.kind;
+	snprintf(ret->reason, sizeof(ret->reason), "%s", c->verdict.n_reasons > 0 ? c->verdict.reason[0] : "");
+	return r;
+}
+
 static int judge_files(const struct directive *d, const struct compare_file *file, size_t n, struct store_verdict *ret,
 		       struct err *e)
 {
 	static struct comparison c; /* large */
-	int r = compare(file, n, d->factor == FACTOR_KERNEL ? COMPARE_KERNELS : COMPARE_SETTINGS, &d->judge, d->name,
-			&c, e);
+	struct brake b = {0};
+	int r = compare_files(d, file, n, &c, e);
 
 	if (r < 0)
 		return r;
-	r = write_out(&c, ret, e);
-	ret->kind = c.verdict.kind;
-	snprintf(ret->reason, sizeof(ret->reason), "%s", c.verdict.n_reasons > 0 ? c.verdict.reason[0] : "");
+	r = brake(&c, d->judge.boots, &b, e);
+	if (r == 0)
+		r = finish(&c, ret, e);
 	comparison_free(&c);
 	return r;
+}
+
+static int read_files(const struct store_recording_file *file, size_t n, struct compare_file **ret, struct err *e)
+{
+	struct compare_file *list = calloc(n ? n : 1, sizeof(*list));
+	int r = list ? 0 : err_sys(e, ENOMEM, "judging %zu recordings", n);
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		list[i] = (struct compare_file){.path = file[i].path, .group = group_of(&file[i])};
+		r = rec_file_read(file[i].path, &list[i].header, &list[i].sum, e);
+	}
+	if (r < 0)
+		free(list);
+	else
+		*ret = list;
+	return r;
+}
+
+/* What may pass by itself, and is no evidence. */
+static bool passes(int r)
+{
+	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
 }
 
 int verdict_make(const struct directive *d, const struct store_recording_file *file, size_t n,
 		 struct store_verdict *ret, struct err *e)
 {
 	struct store_verdict v = {.json = BUF_INIT(JSON_MAX), .text = BUF_INIT(TABLES_MAX)};
-	struct compare_file *list = calloc(n ? n : 1, sizeof(*list));
+	struct compare_file *list = NULL;
 	struct err why = {0};
-	int r = list ? 0 : err_sys(&why, ENOMEM, "judging %zu recordings", n);
+	int r = read_files(file, n, &list, &why);
 
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		list[i] = (struct compare_file){.path = file[i].path, .group = group_of(&file[i])};
-		r = rec_file_read(file[i].path, &list[i].header, &list[i].sum, &why);
-	}
 	if (r == 0)
 		r = judge_files(d, list, n, &v, &why);
 	free(list);
-	if (r < 0 && r != -ENOMEM && r != -EMFILE && r != -ENFILE)
+	if (r < 0 && !passes(r))
 		r = hold(&v, why.text, e);
 	else if (r < 0 && e)
 		*e = why;
@@ -87,5 +135,47 @@ int verdict_make(const struct directive *d, const struct store_recording_file *f
 		return r;
 	}
 	*ret = v;
+	return 0;
+}
+
+/* Not all boots are there, so that the gate itself could only say HOLD. */
+static int brake_files(const struct directive *d, const struct compare_file *file, size_t n, uint32_t blocks,
+		       struct verdict_look *ret, struct err *e)
+{
+	static struct comparison c; /* large */
+	int r = compare_files(d, file, n, &c, e);
+
+	if (r < 0)
+		return r;
+	r = brake(&c, blocks, &ret->brake, e);
+	ret->fired = r == 0 && ret->brake.state == BRAKE_FIRED;
+	if (ret->fired)
+		r = finish(&c, &ret->verdict, e);
+	comparison_free(&c);
+	return r;
+}
+
+int verdict_look(const struct directive *d, const struct store_recording_file *file, size_t n, uint32_t blocks,
+		 struct verdict_look *ret, struct err *e)
+{
+	struct verdict_look look = {.verdict = {.json = BUF_INIT(JSON_MAX), .text = BUF_INIT(TABLES_MAX)}};
+	struct compare_file *list = NULL;
+	struct err why = {0};
+	int r = read_files(file, n, &list, &why);
+
+	if (r == 0)
+		r = brake_files(d, list, n, blocks, &look, &why);
+	free(list);
+	if (r < 0 || !look.fired)
+		verdict_free(&look.verdict);
+	if (r < 0 && passes(r)) {
+		if (e)
+			*e = why;
+		return r;
+	}
+	if (r < 0)
+		snprintf(look.blind, sizeof(look.blind), "%.*s", (int)sizeof(look.blind) - 1, why.text);
+	look.fired = r == 0 && look.fired;
+	*ret = look;
 	return 0;
 }

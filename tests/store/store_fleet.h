@@ -40,6 +40,7 @@ struct agent {
 static char dir[64];
 static struct store *st;
 static uint64_t now;
+static unsigned fleet_boots = 1; /* of each arm, in plans */
 static struct agent agents[AGENTS_MAX];
 static size_t n_agents;
 static struct err err;
@@ -88,6 +89,7 @@ static inline int setup(void **state)
 	snprintf(dir, sizeof(dir), "/tmp/kpcp-test-store-XXXXXX");
 	now = 1800000000;
 	n_agents = 0;
+	fleet_boots = 1;
 	if (!mkdtemp(dir))
 		return -1;
 	OK(store_open(dir, NULL, &st, &err));
@@ -124,10 +126,10 @@ static inline void add_rollout_with(const char *name, uint64_t serial, enum fact
 
 	OK(buf_addf(&plan, &err,
 		    "[rollout]\nname = %s\nclusters = a b\ndeadline = 240min\norder-timeout = 30min\n%s%s"
-		    "[judge]\ncanaries = 3\ncontrols = 3\nboots = 1\nstorms = %u\nendpoints = p99, exit\n"
+		    "[judge]\ncanaries = 3\ncontrols = 3\nboots = %u\nstorms = %u\nendpoints = p99, exit\n"
 		    "min-samples-p99 = 1000\nmin-samples-exit = %u\n"
 		    "[waves]\npercent = 50 100\nsoak = 60s\nbudget = 2\n%s",
-		    name, rollout_keys, factor == FACTOR_KERNEL ? kernel : preset, STORMS, STORMS, other));
+		    name, rollout_keys, factor == FACTOR_KERNEL ? kernel : preset, fleet_boots, STORMS, STORMS, other));
 	OK(directive_approve("plan", plan.data, plan.len, serial, now + 86400, &text, &err));
 	OK(directive_parse("directive", text.data, text.len, true, &d, &err));
 	OK(store_rollout_add(st, text.data, text.len, "c2lnbmF0dXJl", &d, now, &err));

@@ -108,6 +108,88 @@ static void test_slow_kernel_is_taken_back(void **state)
 	}
 }
 
+static size_t events_that_say(const char *rollout, const char *words)
+{
+	struct store_event *ev;
+	size_t n, found = 0;
+
+	OK(store_events(st, rollout, NULL, STORE_EVENTS_MAX, &ev, &n, &err));
+	for (size_t i = 0; i < n; i++)
+		found += strstr(ev[i].text, words) != NULL;
+	free(ev);
+	return found;
+}
+
+/* Five times slower: the brake does not wait for the third boot; a controller that begins anew looks no boot twice. */
+static void test_brake_stops_a_gross_regression(void **state)
+{
+	(void)state;
+	_cleanup_(buf_free) struct buf json = BUF_INIT(1 << 20), text = BUF_INIT(1 << 20);
+
+	fleet_boots = 4;
+	add_fleet();
+	for (size_t i = 0; i < n_agents; i++)
+		agents[i].slow = 5;
+	add_rollout("gross", 1, FACTOR_KERNEL);
+	start("gross");
+	for (int i = 0; i < 400 && rollout_now("gross").braked < 1; i++)
+		fleet_step(true);
+	assert_int_equal(rollout_now("gross").state, ROLLOUT_CANARY);
+	reopen();
+	run_until("gross", ROLLOUT_ROLLED_BACK, true, check_budget);
+	struct store_rollout x = rollout_now("gross");
+	assert_int_equal(x.braked, 2);
+	assert_int_equal(x.verdict, VERDICT_ROLLBACK);
+	assert_non_null(strstr(x.verdict_reason, "The brake fired in block 2"));
+	assert_int_equal(events_that_say("gross", "the brake after boot 1 of 4: go on"), 1);
+	assert_int_equal(events_that_say("gross", "the brake after boot 2 of 4: fired"), 1);
+	assert_int_equal(events_that_say("gross", "measure new 3"), 0);
+	OK(store_comparison(st, "gross", &json, &text, &err));
+	assert_non_null(strstr(json.data, "The brake fired"));
+	assert_non_null(strstr(text.data, "The brake fired"));
+	for (size_t i = 0; i < n_agents; i++)
+		assert_string_equal(agents[i].r.release, OLD_RELEASE);
+}
+
+/* What is worse by less than the brake tolerates is the gate's, after all boots. */
+static void test_brake_leaves_the_rest_to_the_gate(void **state)
+{
+	(void)state;
+	fleet_boots = 3;
+	add_fleet();
+	for (size_t i = 0; i < n_agents; i++)
+		agents[i].slow = 1.4;
+	add_rollout("worse", 1, FACTOR_KERNEL);
+	start("worse");
+	run_until("worse", ROLLOUT_ROLLED_BACK, true, check_budget);
+	struct store_rollout x = rollout_now("worse");
+	assert_int_equal(x.braked, 2);
+	assert_int_equal(x.verdict, VERDICT_ROLLBACK);
+	assert_null(strstr(x.verdict_reason, "brake"));
+	assert_int_equal(events_that_say("worse", ": go on"), 2);
+}
+
+/* A recording that is gone blinds the brake, and promotes or takes back nothing. */
+static void test_brake_without_a_recording(void **state)
+{
+	(void)state;
+	char path[256];
+
+	fleet_boots = 3;
+	add_fleet();
+	add_rollout("r", 1, FACTOR_KERNEL);
+	start("r");
+	for (int i = 0; i < 400 && events_that_say("r", "old 2: its recording is in") == 0; i++)
+		fleet_step(true);
+	for (int i = 0; i < 6; i++) {
+		snprintf(path, sizeof(path), "%s/recordings/r/a%d-old-0.kpcp", dir, i);
+		unlink(path);
+	}
+	run_until("r", ROLLOUT_HOLD, true, check_budget);
+	assert_int_equal(events_that_say("r", "the brake sees nothing after boot"), 2);
+	assert_int_equal(rollout_now("r").verdict, VERDICT_HOLD);
+}
+
 static void test_preset_done_and_taken_back(void **state)
 {
 	(void)state;
@@ -420,6 +502,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_good_kernel_ends_done, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_slow_kernel_is_taken_back, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_brake_stops_a_gross_regression, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_brake_leaves_the_rest_to_the_gate, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_brake_without_a_recording, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_preset_done_and_taken_back, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_each_failing_verb_takes_it_back, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_unusable_recordings_hold_until_the_deadline, setup, teardown),

@@ -307,6 +307,34 @@ static void test_verdicts(void **state)
 	expect(ROLLOUT_HOLD, "");
 }
 
+/* The brake's: before all boots are measured, and of verdicts none but ROLLBACK moves anything there. */
+static void test_brake(void **state)
+{
+	(void)state;
+	in_state(ROLLOUT_CANARY, FACTOR_KERNEL);
+	assert_int_equal(decide_blocks(&f.v), 0);
+	all(ROLE_CANARY, s_new);
+	assert_int_equal(decide_blocks(&f.v), 0);
+	all(ROLE_CONTROL, s_new);
+	assert_int_equal(decide_blocks(&f.v), fleet_find(&f, "control1")->measured_new);
+	fleet_find(&f, "control1")->measured_new = 0;
+	assert_int_equal(decide_blocks(&f.v), 0);
+	fleet_find(&f, "control1")->retired = true;
+	assert_int_not_equal(decide_blocks(&f.v), 0);
+	in_state(ROLLOUT_CANARY, FACTOR_KERNEL);
+	f.v.has_verdict = true;
+	f.v.verdict = VERDICT_HOLD;
+	run();
+	assert_int_equal(got.state, ROLLOUT_CANARY);
+	f.v.verdict = VERDICT_PROMOTE;
+	run();
+	assert_int_equal(got.state, ROLLOUT_CANARY);
+	f.v.verdict = VERDICT_ROLLBACK;
+	snprintf(f.v.verdict_reason, sizeof(f.v.verdict_reason), "The brake fired");
+	expect(ROLLOUT_ROLLING_BACK, "canary1 revert, canary2 revert");
+	assert_string_equal(got.reason, "the verdict is ROLLBACK: The brake fired");
+}
+
 static void test_pause(void **state)
 {
 	(void)state;
@@ -380,6 +408,7 @@ int main(void)
 	    cmocka_unit_test(test_what_is_no_failure),
 	    cmocka_unit_test(test_deadline),
 	    cmocka_unit_test(test_verdicts),
+	    cmocka_unit_test(test_brake),
 	    cmocka_unit_test(test_pause),
 	    cmocka_unit_test(test_views_that_no_caller_may_pass),
 	};

@@ -218,9 +218,9 @@ static void test_problems_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_steps_of_a_kernel),    cmocka_unit_test(test_steps_of_a_preset),
-	    cmocka_unit_test(test_problems_of_a_plan),   cmocka_unit_test(test_problems_of_a_host),
-	    cmocka_unit_test(test_problems_of_a_pair),   cmocka_unit_test(test_problems_are_bounded),
+	    cmocka_unit_test(test_steps_of_a_kernel),  cmocka_unit_test(test_steps_of_a_preset),
+	    cmocka_unit_test(test_problems_of_a_plan), cmocka_unit_test(test_problems_of_a_host),
+	    cmocka_unit_test(test_problems_of_a_pair), cmocka_unit_test(test_problems_are_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
