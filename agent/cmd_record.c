@@ -218,6 +218,7 @@ static void fill_header(const struct session *s, struct recording_header *h)
 	h->memory_kib = s->host.memory_kib;
 	h->pcp_batch_scale_max = s->host.pcp_batch_scale_max;
 	h->storms_planned = s->args->storms;
+	h->reboot = s->host.reboot;
 }
 
 /* CPUs that are both online and allowed: a mask may name CPUs that are not there. */

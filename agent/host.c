@@ -281,6 +281,21 @@ static int read_scale(const struct sys *s, struct host *h, struct err *e)
 	return 0;
 }
 
+/* Whoever loads an x86 kernel leaves its type and version in the boot parameters; 13 is kexec's, of the system call and
+ * of kexec-tools alike (Documentation/arch/x86/boot.rst, type_of_loader). Other architectures show nothing. */
+#define LOADER_KEXEC 13
+
+static enum reboot_method read_reboot(const struct sys *s)
+{
+	char text[32];
+	uint64_t loader;
+
+	if (sys_read_text(s, "/proc/sys/kernel/bootloader_type", text, sizeof(text), NULL) < 0 ||
+	    num_u64(text, 0, UINT32_MAX, &loader, NULL) < 0)
+		return REBOOT_UNKNOWN;
+	return loader >> 4 == LOADER_KEXEC ? REBOOT_KEXEC : REBOOT_FIRMWARE;
+}
+
 int host_read(const struct sys *s, struct host *ret, struct err *e)
 {
 	struct err minor;
@@ -304,6 +319,7 @@ int host_read(const struct sys *s, struct host *ret, struct err *e)
 		warn(ret, &minor);
 		snprintf(ret->clocksource, sizeof(ret->clocksource), "unknown");
 	}
+	ret->reboot = read_reboot(s);
 	read_thp(s, ret);
 	read_llc(s, ret);
 	return 0;

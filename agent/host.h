@@ -27,7 +27,8 @@ struct host {
 	uint8_t build_id[20]; /* zeros where the kernel tells none */
 	uint8_t boot_id[16];
 	char clocksource[32];
-	char thp[16]; /* the mode that is set: "always", "madvise", "never"; "none" without THP */
+	enum reboot_method reboot; /* how this kernel came up; unknown where the machine does not tell */
+	char thp[16];              /* the mode that is set: "always", "madvise", "never"; "none" without THP */
 	struct host_cpus online;
 	/* The first CPU that shares the last-level cache with online.cpu[i]; HOST_CPUS_MAX where /sys tells none. */
 	unsigned llc[HOST_CPUS_MAX];

@@ -23,6 +23,10 @@ struct recording_shape {
 	uint64_t process_pages; /* populated by each, base pages */
 };
 
+/* How the boot that was measured came up. A kexec leaves devices and firmware as they were, and what that costs must
+ * not pass for a kernel's doing. */
+enum reboot_method { REBOOT_UNKNOWN, REBOOT_FIRMWARE, REBOOT_KEXEC, REBOOT_METHODS };
+
 struct recording_header {
 	struct recording_shape shape;
 	char host[RECORDING_NAME_MAX];
@@ -37,6 +41,7 @@ struct recording_header {
 	uint64_t memory_kib;
 	int32_t pcp_batch_scale_max; /* the sysctl; -1 where the kernel has none */
 	uint32_t storms_planned;
+	enum reboot_method reboot;
 };
 
 /* One storm: N processes populate memory and are killed at one moment. */

@@ -137,6 +137,11 @@ int wire_add_header(struct buf *out, const struct recording_header *h, struct er
 	if (strcmp(h->shape.layout, HIST_LAYOUT) != 0)
 		return err_set(e, EINVAL, "recording header: histogram layout \"%s\", this program writes \"%s\"",
 			       h->shape.layout, HIST_LAYOUT);
+	if ((unsigned)h->reboot >= REBOOT_METHODS)
+		return err_set(e, EINVAL, "recording header: %u is no way to reboot", (unsigned)h->reboot);
+	/* The last field, left out where it is not known: so were recordings before there was one. */
+	if (h->reboot != REBOOT_UNKNOWN)
+		pack_put_varint(&w, h->reboot);
 	return enc_frame(out, true, FRAME_HEADER, &w, e);
 }
 
@@ -299,6 +304,10 @@ int wire_open(struct wire_reader *r, const void *data, size_t len, struct record
 	struct recording_header h;
 	memset(&h, 0, sizeof(h));
 	rc = pack_get_fields(&d, header_fields, ARRAY_SIZE(header_fields), &h, e);
+	uint64_t reboot = REBOOT_UNKNOWN;
+	if (rc == 0 && d.at < d.end)
+		rc = pack_get_varint(&d, "reboot", REBOOT_FIRMWARE, REBOOT_METHODS - 1, &reboot, e);
+	h.reboot = (enum reboot_method)reboot;
 	if (rc == 0)
 		rc = pack_get_end(&d, e);
 	if (rc < 0)

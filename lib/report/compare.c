@@ -124,6 +124,21 @@ static int check_host(const struct compare_file *a, const struct compare_file *b
 	return 0;
 }
 
+/* Where one of the two does not tell, nothing is known to differ. Settings are set in place: their boots are nobody's
+ * doing. */
+static int check_reboot(const struct compare_file *a, const struct compare_file *b, struct err *e)
+{
+	static const char *const how[REBOOT_METHODS] = {"", "by firmware", "by kexec"};
+	enum reboot_method x = a->header.reboot, y = b->header.reboot;
+
+	if (x == y || x == REBOOT_UNKNOWN || y == REBOOT_UNKNOWN)
+		return 0;
+	return err_set(e, EINVAL,
+		       "%s and %s: host %s was rebooted %s, host %s %s; what that changes would pass for the kernel's "
+		       "doing; reboot canaries and controls alike, then record again",
+		       a->path, b->path, a->header.host, how[x], b->header.host, how[y]);
+}
+
 static int check_pair(const struct compare_file *a, const struct compare_file *b, enum compare_factor factor,
 		      struct err *e)
 {
@@ -148,7 +163,8 @@ static int check_pair(const struct compare_file *a, const struct compare_file *b
 		    "%s and %s are of the same boot (boot id %s-...), but of hosts %s and %s: one machine is "
 		    "one host; leave one out",
 		    a->path, b->path, text_hex(x->boot_id, 4, boot), x->host, y->host);
-	return one_host ? check_host(a, b, e) : 0;
+	int r = factor == COMPARE_KERNELS ? check_reboot(a, b, e) : 0;
+	return r == 0 && one_host ? check_host(a, b, e) : r;
 }
 
 static int check(const struct compare_file *file, size_t n, enum compare_factor factor, struct err *e)

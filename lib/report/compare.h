@@ -46,8 +46,9 @@ struct comparison {
 
 /* Groups, checks, judges. -EINVAL, naming both files and what differs, where recordings may not be compared: another
  * shape; a host in both arms, or with two clock sources or CPU counts; and
- * - of kernels: a group with two kernels or two settings of vm.pcp_batch_scale_max; one kernel as old and new; controls
- *   on another kernel than the canaries' old one; a boot that comes twice;
+ * - of kernels: boots that came up by different ways (firmware, kexec), where they tell; a group with two kernels or
+ * two settings of vm.pcp_batch_scale_max; one kernel as old and new; controls on another kernel than the canaries' old
+ * one; a boot that comes twice;
  * - of settings: two kernels; a group with two settings of vm.pcp_batch_scale_max; controls with another one than the
  *   canaries' old one; a recording that comes twice; one boot on two hosts. That old and new have the same
  *   vm.pcp_batch_scale_max is right: a preset may set other keys, of which a recording says nothing. */

@@ -31,8 +31,9 @@ struct agent {
 	struct order order; /* the one that is being done */
 	double slow;
 	uint32_t boots;
-	bool dead;          /* does not poll */
-	enum outcome fails; /* of orders of the verb fails_at: how they end; NONE: DONE */
+	enum reboot_method reboot; /* what its recordings say of how it came up */
+	bool dead;                 /* does not poll */
+	enum outcome fails;        /* of orders of the verb fails_at: how they end; NONE: DONE */
 	enum verb fails_at;
 	bool lies; /* says of everything that it is done, and does nothing */
 };
@@ -220,7 +221,8 @@ static inline struct buf recording_of(const struct agent *a, double scale)
 				     .cpus = 4,
 				     .memory_kib = 1 << 20,
 				     .pcp_batch_scale_max = a->r.pcp_batch_scale_max,
-				     .storms_planned = STORMS};
+				     .storms_planned = STORMS,
+				     .reboot = a->reboot};
 	struct buf b = BUF_INIT(1 << 20);
 	char hex[33];
 	size_t at = 0;

@@ -300,6 +300,26 @@ static void test_unusable_recordings_hold_until_the_deadline(void **state)
 	run_until("r", ROLLOUT_ROLLED_BACK, true, check_budget);
 }
 
+static void test_controls_rebooted_otherwise_hold(void **state)
+{
+	(void)state;
+	add_fleet();
+	add_rollout("r", 1, FACTOR_KERNEL);
+	start("r");
+	for (size_t i = 0; i < n_agents; i++) {
+		struct store_member m = member("r", agents[i].name);
+
+		agents[i].reboot = m.role == ROLE_CONTROL ? REBOOT_FIRMWARE : REBOOT_KEXEC;
+	}
+	run_until("r", ROLLOUT_HOLD, true, check_budget);
+	struct store_rollout x = rollout_now("r");
+	assert_true(x.has_verdict && x.verdict == VERDICT_HOLD);
+	assert_non_null(strstr(x.reason, "HOLD"));
+	_cleanup_(buf_free) struct buf json = BUF_INIT(1 << 20), text = BUF_INIT(1 << 20);
+	OK(store_comparison(st, "r", &json, &text, &err));
+	assert_non_null(strstr(text.data, "was rebooted by "));
+}
+
 static void test_pause_resume_abort(void **state)
 {
 	(void)state;
@@ -508,6 +528,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_preset_done_and_taken_back, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_each_failing_verb_takes_it_back, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_unusable_recordings_hold_until_the_deadline, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_controls_rebooted_otherwise_hold, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_pause_resume_abort, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_soak_begins_anew, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_vanished_host, setup, teardown),

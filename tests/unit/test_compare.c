@@ -183,6 +183,23 @@ static void test_refuses_one_kernel(void **state)
 	refuses(f, "old.kpcp and new.kpcp: old and new are one kernel, 6.1-old");
 }
 
+static void test_refuses_other_reboots(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < FILES; i++)
+		f->file[i].header.reboot = REBOOT_KEXEC;
+	assert_int_equal(run(f, FILES), 0);
+	comparison_free(&f->c);
+	for (int i = 0; i < FILES; i++)
+		if (f->file[i].group == GROUP_CONTROL_OLD || f->file[i].group == GROUP_CONTROL_NEW)
+			f->file[i].header.reboot = REBOOT_FIRMWARE;
+	refuses(f, "was rebooted by kexec, host control-");
+	for (int i = 0; i < FILES; i++)
+		f->file[i].header.reboot = i > 0 ? REBOOT_UNKNOWN : REBOOT_KEXEC;
+	assert_int_equal(run(f, FILES), 0);
+}
+
 static void test_refuses_wrong_hosts(void **state)
 {
 	struct fixture *f = *state;
@@ -368,6 +385,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_refuses_other_shapes, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_refuses_mixed_kernels, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_refuses_one_kernel, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_refuses_other_reboots, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_refuses_wrong_hosts, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_settings, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_settings_that_recordings_do_not_tell, set_up, tear_down),

@@ -59,6 +59,7 @@ static const struct sys_file machine[] = {
     {"/sys/kernel/notes", gnu_note, GNU_NOTE_LEN},
     {"/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n", 0},
     {"/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n", 0},
+    {"/proc/sys/kernel/bootloader_type", "114\n", 0},
     {"/proc/zoneinfo", zoneinfo, 0},
     {"/proc/sys/vm/min_free_kbytes", "67584\n", 0},
     {"/proc/sys/vm/pcp_batch_scale_max", "5\n", 0},
@@ -133,6 +134,24 @@ static void test_machine(void **state)
 	assert_int_equal(f->host.pcp_batch_scale_max, 5);
 	assert_string_equal(f->host.thp, "madvise");
 	assert_string_equal(f->host.clocksource, "tsc");
+	assert_int_equal(f->host.reboot, REBOOT_FIRMWARE); /* GRUB 2 */
+	assert_int_equal(f->host.n_warnings, 0);
+}
+
+static void test_how_it_came_up(void **state)
+{
+	struct fixture *f = *state;
+	struct err e;
+
+	replace(f, "/proc/sys/kernel/bootloader_type", "208\n");
+	assert_int_equal(host_read(&f->sys, &f->host, &e), 0);
+	assert_int_equal(f->host.reboot, REBOOT_KEXEC);
+	replace(f, "/proc/sys/kernel/bootloader_type", "x\n");
+	assert_int_equal(host_read(&f->sys, &f->host, &e), 0);
+	assert_int_equal(f->host.reboot, REBOOT_UNKNOWN);
+	take_away(f, "/proc/sys/kernel/bootloader_type");
+	assert_int_equal(host_read(&f->sys, &f->host, &e), 0);
+	assert_int_equal(f->host.reboot, REBOOT_UNKNOWN);
 	assert_int_equal(f->host.n_warnings, 0);
 }
 
@@ -284,6 +303,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_machine, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_how_it_came_up, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_what_is_missing_is_a_warning, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_refuses, set_up, tear_down),
 	    cmocka_unit_test(test_notes),
