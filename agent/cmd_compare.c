@@ -201,7 +201,7 @@ static const struct opt options[] = {
      "whose keys are canaries, controls, boots, storms, endpoints, margin-p99, margin-p99.9, margin-exit, "
      "min-samples-p99, min-samples-p99.9, min-samples-exit, probing, min-passive-p99, min-passive-p99.9, "
      "min-passive-exit, models, covariance-from, reference-p99, reference-p99.9, reference-exit, alpha-promote, "
-     "alpha-rollback, sd-floor, second-opinion, seed and spread; see kpcp-plan(5).",
+     "alpha-rollback, sd-floor, brake-sd, second-opinion, seed and spread; see kpcp-plan(5).",
      set_plan},
     {"setting", NULL, "Old and new are two settings (sysctls) of one kernel, in one boot or in several.", set_setting},
     {"explain", NULL, "Say in plain words what the verdict means, what to do, and what was left out.", set_explain},

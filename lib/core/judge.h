@@ -34,6 +34,7 @@ struct judge_plan {
 	double alpha_rollback; /* over all endpoints together */
 	double sd_floor;       /* of ln ratios: what a bucket hides, and never less than the fleet's A/A history says */
 	double sd_history[ENDPOINT_COUNT]; /* the same for one endpoint, from A/A recordings; 0: none */
+	double brake_sd; /* of one host in one of the brake's blocks, an upper bound from A/A recordings; 0: none */
 	/* Kinds of hardware that canaries and controls must have at least one host of each; others are welcome, too. */
 	uint32_t n_models;
 	char model[JUDGE_MODELS_MAX][JUDGE_MODEL_MAX];

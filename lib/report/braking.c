@@ -21,6 +21,9 @@ bool braking_plan(const struct judge_plan *p, struct brake_plan *ret)
 		b.metrics++;
 		b.block_sd = fmax(b.block_sd, p->sd_history[x] * sqrt(p->boots));
 	}
+	/* What the plan's writer has measured may be less than what is taken where nobody has. */
+	if (p->brake_sd > 0)
+		b.block_sd = p->brake_sd;
 	if (p->canaries < 2 || p->controls < 1 || b.metrics == 0)
 		return false;
 	*ret = b;

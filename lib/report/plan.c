@@ -250,6 +250,11 @@ static int set_alpha_rollback(void *t, const char *value, struct err *e)
 	return num_f64(value, 1e-6, 0.49, &((struct judge_plan *)t)->alpha_rollback, e);
 }
 
+static int set_brake_sd(void *t, const char *value, struct err *e)
+{
+	return num_percent(value, 0.001, 10, &((struct judge_plan *)t)->brake_sd, e);
+}
+
 /* Not below the default: that much is hidden by the histogram's buckets alone. */
 static int set_sd_floor(void *t, const char *value, struct err *e)
 {
@@ -299,6 +304,7 @@ const struct conf_key plan_keys[PLAN_KEYS] = {
     {"judge", "alpha-promote", set_alpha_promote, false},
     {"judge", "alpha-rollback", set_alpha_rollback, false},
     {"judge", "sd-floor", set_sd_floor, false},
+    {"judge", "brake-sd", set_brake_sd, false},
     {"judge", "second-opinion", set_second_opinion, false},
     {"judge", "seed", set_seed, false},
 };

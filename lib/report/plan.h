@@ -7,7 +7,7 @@
 #include "lib/core/judge.h"
 
 /* The keys of [judge], for files that have more sections; their target begins with a struct judge_plan. */
-#define PLAN_KEYS 25
+#define PLAN_KEYS 26
 extern const struct conf_key plan_keys[PLAN_KEYS];
 
 /* Reads section [judge] of path into *ret; keys that are not there keep judge_plan_default's values. One key more than

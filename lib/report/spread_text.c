@@ -49,6 +49,26 @@ static int add_splits(struct buf *out, const struct spread_report *r, struct err
 	return text_wrap(out, "", text, TABLE_WIDTH, e);
 }
 
+/* A rollout's plan is signed, so what the brake takes hosts to be like stands in it, not beside it. Var of a block is
+ * boot_sd^2, and what all of a host's B blocks share, boot_sd^2 / B of its baseline and host_sd^2, counts B times, for
+ * it does not average out: 2 boot_sd^2 + B host_sd^2, of the endpoint that spreads most and for the most boots. */
+static int add_brake(struct buf *out, const struct spread *s, struct err *e)
+{
+	double most = 0;
+
+	for (int x = 0; x < ENDPOINT_COUNT; x++) {
+		const struct spread_endpoint *p = &s->endpoint[x];
+		double v = 2 * p->boot_sd_upper * p->boot_sd_upper + JUDGE_BOOTS_MAX * p->host_sd * p->host_sd;
+
+		if (isfinite(v))
+			most = fmax(most, v);
+	}
+	/* Rounded up: it is a bound. */
+	return most > 0 ? buf_addf(out, e, "for the brake, in a rollout's plan under [judge]: brake-sd = %.2f%%\n",
+				   fmax(ceil(sqrt(most) * 1e4) / 100, 0.1))
+			: 0;
+}
+
 int spread_text(struct buf *out, const struct spread_report *r, struct err *e)
 {
 	const struct spread *s = r->spread;
@@ -73,8 +93,9 @@ int spread_text(struct buf *out, const struct spread_report *r, struct err *e)
 		code = add_splits(out, r, e);
 	if (code < 0)
 		return code;
-	return r->file ? buf_addf(out, e, "\nwritten to %s: a judge's plan names it by spread = FILE\n", r->file)
+	code = r->file ? buf_addf(out, e, "\nwritten to %s: a judge's plan names it by spread = FILE\n", r->file)
 		       : buf_addf(out, e, "\nnothing is written; --out FILE keeps it for plans\n");
+	return code < 0 ? code : add_brake(out, s, e);
 }
 
 static json_t *number(double x)

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "lib/report/braking.h"
 #include "lib/report/plan.h"
 
 static int parse(const char *text, struct judge_plan *ret, struct err *e)
@@ -80,6 +81,7 @@ static void test_refuses(void **state)
 	    {"[judge]\nendpoints = p99, p99\n", "twice"},
 	    {"[judge]\nalpha-promote = 0.5\n", "alpha-promote"},
 	    {"[judge]\nsd-floor = 0.5%\n", "sd-floor"},
+	    {"[judge]\nbrake-sd = 0%\n", "brake-sd"},
 	    {"[judge]\nsecond-opinion = required?\n", "did you mean \"required\"?"},
 	};
 
@@ -97,12 +99,32 @@ static void test_refuses(void **state)
 	}
 }
 
+/* The brake takes hosts to spread as the plan says, be that more or less than what it takes them for without. */
+static void test_brake_sd(void **state)
+{
+	struct judge_plan p;
+	struct brake_plan b;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(parse("[judge]\ncanaries = 4\n", &p, &e), 0);
+	assert_true(braking_plan(&p, &b));
+	assert_float_equal(b.block_sd, 0.2, 1e-12);
+	assert_int_equal(parse("[judge]\nbrake-sd = 7.5%\n", &p, &e), 0);
+	assert_true(braking_plan(&p, &b));
+	assert_float_equal(b.block_sd, 0.075, 1e-12);
+	assert_int_equal(parse("[judge]\nbrake-sd = 40%\n", &p, &e), 0);
+	assert_true(braking_plan(&p, &b));
+	assert_float_equal(b.block_sd, 0.4, 1e-12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_defaults),
 	    cmocka_unit_test(test_every_key),
 	    cmocka_unit_test(test_refuses),
+	    cmocka_unit_test(test_brake_sd),
 	};
 
 	return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
