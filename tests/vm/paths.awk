@@ -8,7 +8,8 @@
 
 function end_of_hold(kind,    key) {
     if (!entries[kind]) return
-    key = kind " " order[kind]
+    # A number also where no order above 0 was ever seen.
+    key = kind " " (order[kind] + 0)
     holds[key]++
     if (entries[kind] > most_entries[key]) most_entries[key] = entries[kind]
     if (pages[kind] > most_pages[key]) most_pages[key] = pages[kind]

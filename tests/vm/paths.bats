@@ -47,6 +47,11 @@ pretend() { # WHAT-THE-GUEST-DOES
 
 matrix() { KPCP_BUILD=$tree/build run -"$1" "$tree/tests/vm/matrix.sh" "${@:2}"; }
 
+@test "paths.awk: the first hold has an order, too" {
+    run awk -f "$vm/paths.awk" < <(drained 0; unlocked)
+    [ "$output" = "free 0 1 1 1" ]
+}
+
 @test "matrix.sh: every test of a base is run and is in the table" {
     pretend 'exit 0'
     KPCP_SCALES='0 5' matrix 0 one
