@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Owns the page traffic that the guest tests trace: a storm of order-0 frees, and datagrams that free orders 2 and 3.
- * Must not know what is measured, nor read the trace; it only switches tracing on around the traffic. */
+/* Owns the page traffic that the guest tests trace: storms of small or huge frees, a process that lowers the scale in
+ * the middle of its frees, and datagrams that free orders 2 and 3. Must not know what is measured, nor read the trace;
+ * it only switches tracing on around the traffic. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,13 +49,14 @@ static int switch_tracing(const char *path, const char *value, struct err *e)
 	return r;
 }
 
-/* Small pages only, all present. */
-static int map_pages(size_t bytes, void **ret, struct err *e)
+/* All present; small pages only, or huge ones where the kernel has some. */
+static int map_pages(size_t bytes, bool huge, void **ret, struct err *e)
 {
 	void *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	/* EINVAL: a kernel without transparent huge pages, where all are small. */
-	if (area == MAP_FAILED || (madvise(area, bytes, MADV_NOHUGEPAGE) != 0 && errno != EINVAL))
+	if (area == MAP_FAILED ||
+	    (madvise(area, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) != 0 && errno != EINVAL))
 		return err_sys(e, errno, "mapping %zu bytes", bytes);
 	memset(area, 1, bytes);
 	*ret = area;
@@ -61,12 +64,12 @@ static int map_pages(size_t bytes, void **ret, struct err *e)
 }
 
 /* A child's part of the storm: it has its pages, and waits to be killed. Never returns. */
-_Noreturn static void hold_pages(size_t bytes, unsigned cpu, int ready)
+_Noreturn static void hold_pages(size_t bytes, bool huge, unsigned cpu, int ready)
 {
 	struct err e = {0};
 	void *area;
 
-	if (pin(cpu, &e) != 0 || map_pages(bytes, &area, &e) != 0) {
+	if (pin(cpu, &e) != 0 || map_pages(bytes, huge, &area, &e) != 0) {
 		fprintf(stderr, "pages: error: %s\n", e.text);
 		_exit(1);
 	}
@@ -89,7 +92,7 @@ static int await_ready(int fd, size_t n, struct err *e)
 	return 0;
 }
 
-static int storm(const char *tracing, size_t bytes, const unsigned *cpus, size_t n, struct err *e)
+static int storm(const char *tracing, size_t bytes, bool huge, const unsigned *cpus, size_t n, struct err *e)
 {
 	pid_t children[MAX_CPUS];
 	struct err second = {0};
@@ -102,7 +105,7 @@ static int storm(const char *tracing, size_t bytes, const unsigned *cpus, size_t
 		children[started] = fork();
 		if (children[started] == 0) {
 			close(ready[0]);
-			hold_pages(bytes, cpus[started], ready[1]);
+			hold_pages(bytes, huge, cpus[started], ready[1]);
 		}
 		if (children[started] < 0) {
 			r = err_sys(e, errno, "starting a process of the storm");
@@ -123,6 +126,35 @@ static int storm(const char *tracing, size_t bytes, const unsigned *cpus, size_t
 		return switch_tracing(tracing, "0", e);
 	/* The first failure is the one to tell. */
 	(void)!switch_tracing(tracing, "0", &second);
+	return r;
+}
+
+/* Frees the first half while the scale is what it is, so that whatever grows with frees has grown; then lowers the
+ * scale and frees the other half under the tracer, without an allocation in between. */
+static int lower(const char *tracing, size_t bytes, unsigned cpu, const char *scale, struct err *e)
+{
+	size_t half = bytes / 2 & ~(size_t)4095;
+	void *area;
+	int fd, r = pin(cpu, e);
+
+	if (r == 0)
+		r = map_pages(bytes, false, &area, e);
+	if (r != 0)
+		return r;
+	fd = open(scale, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(e, errno, "opening %s", scale);
+	if (madvise(area, half, MADV_DONTNEED) != 0)
+		r = err_sys(e, errno, "freeing %zu bytes", half);
+	else if (write(fd, "0", 1) != 1)
+		r = err_sys(e, errno, "writing 0 to %s", scale);
+	close(fd);
+	if (r == 0)
+		r = switch_tracing(tracing, "1", e);
+	if (r == 0 && madvise((char *)area + half, bytes - half, MADV_DONTNEED) != 0)
+		r = err_sys(e, errno, "freeing %zu bytes", bytes - half);
+	if (r == 0)
+		r = switch_tracing(tracing, "0", e);
 	return r;
 }
 
@@ -152,7 +184,7 @@ static int receive_all(const char *tracing, int fd, uint64_t messages, size_t fi
 	static char message[MESSAGE_BYTES];
 	uint64_t got = 0;
 	void *area;
-	int r = map_pages(fill, &area, e);
+	int r = map_pages(fill, false, &area, e);
 
 	if (r != 0)
 		return r;
@@ -200,11 +232,17 @@ static int run(int argc, char **argv, struct err *e)
 	size_t n;
 	int r;
 
-	if (argc == 5 && strcmp(argv[2], "storm") == 0) {
+	if (argc == 5 && (strcmp(argv[2], "storm") == 0 || strcmp(argv[2], "huge") == 0)) {
 		r = num_size(argv[3], 4096, MAX_BYTES, &amount, e);
 		if (r == 0)
 			r = num_cpulist(argv[4], cpus, MAX_CPUS, &n, e);
-		return r != 0 ? r : storm(argv[1], amount, cpus, n, e);
+		return r != 0 ? r : storm(argv[1], amount, argv[2][0] == 'h', cpus, n, e);
+	}
+	if (argc == 6 && strcmp(argv[2], "lower") == 0) {
+		r = num_size(argv[3], 65536, MAX_BYTES, &amount, e);
+		if (r == 0)
+			r = num_u64(argv[4], 0, CPU_SETSIZE - 1, &to, e);
+		return r != 0 ? r : lower(argv[1], amount, (unsigned)to, argv[5], e);
 	}
 	if (argc == 7 && strcmp(argv[2], "datagrams") == 0) {
 		r = num_u64(argv[3], 1, UINT32_MAX, &amount, e);
@@ -218,8 +256,8 @@ static int run(int argc, char **argv, struct err *e)
 	}
 	return err_set(
 	    e, EINVAL,
-	    "usage: pages TRACING_ON|- storm SIZE CPULIST (a process of SIZE on each CPU is killed), or pages "
-	    "TRACING_ON|- datagrams COUNT FILL_SIZE FROM_CPU TO_CPU");
+	    "usage: pages TRACING_ON|- storm|huge SIZE CPULIST (a process of SIZE on each CPU is killed), or pages "
+	    "TRACING_ON|- lower SIZE CPU SCALE_FILE, or pages TRACING_ON|- datagrams COUNT FILL_SIZE FROM_CPU TO_CPU");
 }
 
 int main(int argc, char **argv)
