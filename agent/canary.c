@@ -8,8 +8,8 @@
 int main(int argc, char **argv)
 {
 	static struct canary args;
-	const struct opt_command commands[] = {cmd_record, cmd_compare, cmd_report,  cmd_aa,
-					       cmd_plan,   cmd_import,  cmd_simulate};
+	const struct opt_command commands[] = {cmd_record, cmd_compare, cmd_report,   cmd_aa,
+					       cmd_plan,   cmd_import,  cmd_simulate, cmd_explain};
 
 	args = CANARY_DEFAULTS;
 	setlocale(LC_CTYPE, ""); /* only to know whether the terminal takes UTF-8; numbers stay as in C */

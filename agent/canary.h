@@ -67,6 +67,16 @@ struct import_args {
 	bool json;
 };
 
+#define EXPLAIN_UNSET INT64_MIN
+
+/* -1, and EXPLAIN_UNSET for the fraction, which may be -1: not given. */
+struct explain_args {
+	const char *sysroot, *zoneinfo, *kernel;
+	uint32_t cpus;
+	int64_t scale, fraction, factor;
+	bool json;
+};
+
 struct canary {
 	struct record_args record;
 	struct compare_args compare;
@@ -75,6 +85,7 @@ struct canary {
 	struct aa_args aa;
 	struct plan_args plan;
 	struct import_args import;
+	struct explain_args explain;
 };
 
 #define CANARY_DEFAULTS                                                                                             \
@@ -84,6 +95,7 @@ struct canary {
 		 .warmup = 2,                                                                                       \
 		 .want = {.burst_pages = 128, .period_ns = 10000000, .window_ns = 500000000, .memory_share = 0.5}}, \
 	    .simulate = {.trial = trial_default, .campaigns = 5000},                                                \
+	    .explain = {.scale = -1, .fraction = EXPLAIN_UNSET, .factor = -1},                                      \
 	    .aa = {.seed = 1},                                                                                      \
 	    .plan = {.boot_sd = NAN,                                                                                \
 		     .host_sd = NAN,                                                                                \
@@ -105,6 +117,7 @@ extern const struct opt_command cmd_simulate;
 extern const struct opt_command cmd_aa;
 extern const struct opt_command cmd_plan;
 extern const struct opt_command cmd_import;
+extern const struct opt_command cmd_explain;
 
 /* "--control" stands between operands, where a table of options cannot see it: makes it an operand that cmd_compare
  * knows by its address and everybody else as "--". */
