@@ -39,11 +39,11 @@ published() { run --separate-stderr "$CANARY" explain --zoneinfo "$PUBLISHED" --
     echo 0-255 >root/sys/devices/system/node/node0/cpulist
     run --separate-stderr "$CANARY" explain --sysroot root
     [ "$status" -eq 0 ]
-    [[ $output =~ "kernel 6.1, batch scale 5 (configured, no sysctl)" ]]
+    [[ $output == *"kernel 6.1, batch scale 5 (configured, no sysctl)"* ]]
     [[ $output =~ "high             6392 " ]]
     echo 2 >root/proc/sys/vm/pcp_batch_scale_max
     run --separate-stderr "$CANARY" explain --sysroot root
-    [[ $output =~ "kernel 6.1-kpcp, batch scale 2" ]]
+    [[ $output == *"kernel 6.1-kpcp, batch scale 2"* ]]
     [[ $output =~ "drain             252 " ]]
 }
 
