@@ -242,9 +242,14 @@ static json_t *zone_json(const struct found *f, const struct zoneinfo_zone *z, c
 	struct pcp_limits x = pcp_limits(f->kernel, &f->sysctl, in);
 	json_t *holds = json_object();
 
-	for (int p = 0; p < PCP_PATH_COUNT; p++)
-		json_object_set_new(holds, pcp_path_name((enum pcp_path)p),
-				    json_integer((json_int_t)pcp_hold(f->kernel, &f->sysctl, in, (enum pcp_path)p)));
+	for (int p = 0; p < PCP_PATH_COUNT; p++) {
+		uint64_t hold = pcp_hold(f->kernel, &f->sysctl, in, (enum pcp_path)p);
+
+		if (json_object_set_new(holds, pcp_path_name((enum pcp_path)p), json_integer((json_int_t)hold)) < 0) {
+			json_decref(holds);
+			return NULL;
+		}
+	}
 	return json_pack("{si ss sI sI si si sI sI sI ss so}", "node", (int)z->node, "zone", z->name, "managed_pages",
 			 (json_int_t)z->managed, "low_pages", (json_int_t)in->low, "cpus", (int)in->cpus, "batch",
 			 (int)x.batch, "high_min", (json_int_t)x.high_min, "high_max", (json_int_t)x.high_max,
@@ -268,7 +273,8 @@ static int explain(const struct explain_args *a, struct found *f, struct buf *ou
 		if ((r = cpus_of(f, z, &in.cpus, e)) < 0)
 			break;
 		if (a->json)
-			json_array_append_new(zones, zone_json(f, z, &in));
+			r = json_array_append_new(zones, zone_json(f, z, &in)) < 0 ? err_sys(e, ENOMEM, "writing JSON")
+										   : 0;
 		else
 			r = zone_text(out, f, z, &in, e);
 	}

@@ -61,34 +61,21 @@ static int brake(struct comparison *c, uint32_t blocks, struct brake *ret, struc
 	return r;
 }
 
-static int compare_files(const struct directive *d, const struct compare_file *file, size_t n, struct comparison *ret,
-			 struct err *e)
-{
-	return compare(file, n, d->factor == FACTOR_KERNEL ? COMPARE_KERNELS : COMPARE_SETTINGS, &d->judge, d->name,
-		       ret, e);
-}
-
-static int finish(struct comparison *c, struct store_verdict *ret, struct err *e)
-{
-	int r = write_out(c, ret, e);
-
-	ret->kind = c->verdict.kind;
-	snprintf(ret->reason, sizeof(ret->reason), "%s", c->verdict.n_reasons > 0 ? c->verdict.reason[0] : "");
-	return r;
-}
-
-static int judge_files(const struct directive *d, const struct compare_file *file, size_t n, struct store_verdict *ret,
-		       struct err *e)
+/* The gate, with the brake before it: after so many boots of the new arm, which need not be all. */
+static int judge_files(const struct directive *d, const struct compare_file *file, size_t n, uint32_t blocks,
+		       struct brake *ret_brake, struct store_verdict *ret, struct err *e)
 {
 	static struct comparison c; /* large */
-	struct brake b = {0};
-	int r = compare_files(d, file, n, &c, e);
+	int r = compare(file, n, d->factor == FACTOR_KERNEL ? COMPARE_KERNELS : COMPARE_SETTINGS, &d->judge, d->name,
+			&c, e);
 
 	if (r < 0)
 		return r;
-	r = brake(&c, d->judge.boots, &b, e);
+	r = brake(&c, blocks, ret_brake, e);
 	if (r == 0)
-		r = finish(&c, ret, e);
+		r = write_out(&c, ret, e);
+	ret->kind = c.verdict.kind;
+	snprintf(ret->reason, sizeof(ret->reason), "%s", c.verdict.n_reasons > 0 ? c.verdict.reason[0] : "");
 	comparison_free(&c);
 	return r;
 }
@@ -120,11 +107,12 @@ int verdict_make(const struct directive *d, const struct store_recording_file *f
 {
 	struct store_verdict v = {.json = BUF_INIT(JSON_MAX), .text = BUF_INIT(TABLES_MAX)};
 	struct compare_file *list = NULL;
+	struct brake b = {0};
 	struct err why = {0};
 	int r = read_files(file, n, &list, &why);
 
 	if (r == 0)
-		r = judge_files(d, list, n, &v, &why);
+		r = judge_files(d, list, n, d->judge.boots, &b, &v, &why);
 	free(list);
 	if (r < 0 && !passes(r))
 		r = hold(&v, why.text, e);
@@ -138,23 +126,6 @@ int verdict_make(const struct directive *d, const struct store_recording_file *f
 	return 0;
 }
 
-/* Not all boots are there, so that the gate itself could only say HOLD. */
-static int brake_files(const struct directive *d, const struct compare_file *file, size_t n, uint32_t blocks,
-		       struct verdict_look *ret, struct err *e)
-{
-	static struct comparison c; /* large */
-	int r = compare_files(d, file, n, &c, e);
-
-	if (r < 0)
-		return r;
-	r = brake(&c, blocks, &ret->brake, e);
-	ret->fired = r == 0 && ret->brake.state == BRAKE_FIRED;
-	if (ret->fired)
-		r = finish(&c, &ret->verdict, e);
-	comparison_free(&c);
-	return r;
-}
-
 int verdict_look(const struct directive *d, const struct store_recording_file *file, size_t n, uint32_t blocks,
 		 struct verdict_look *ret, struct err *e)
 {
@@ -164,9 +135,11 @@ int verdict_look(const struct directive *d, const struct store_recording_file *f
 	int r = read_files(file, n, &list, &why);
 
 	if (r == 0)
-		r = brake_files(d, list, n, blocks, &look, &why);
+		r = judge_files(d, list, n, blocks, &look.brake, &look.verdict, &why);
 	free(list);
-	if (r < 0 || !look.fired)
+	/* Not all boots are there, so that of the gate nothing but HOLD can be meant. */
+	look.fired = r == 0 && look.brake.state == BRAKE_FIRED;
+	if (!look.fired)
 		verdict_free(&look.verdict);
 	if (r < 0 && passes(r)) {
 		if (e)
@@ -175,7 +148,6 @@ int verdict_look(const struct directive *d, const struct store_recording_file *f
 	}
 	if (r < 0)
 		snprintf(look.blind, sizeof(look.blind), "%.*s", (int)sizeof(look.blind) - 1, why.text);
-	look.fired = r == 0 && look.fired;
 	*ret = look;
 	return 0;
 }

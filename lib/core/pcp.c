@@ -249,8 +249,3 @@ struct pcp_watermarks pcp_watermarks_above(uint64_t min, uint64_t managed, uint3
 
 	return (struct pcp_watermarks){min, min + gap, min + 2 * gap};
 }
-
-struct pcp_watermarks pcp_watermarks(uint64_t share, uint64_t managed, uint64_t lowmem, uint32_t scale_factor)
-{
-	return pcp_watermarks_above(lowmem ? share * managed / lowmem : 0, managed, scale_factor);
-}

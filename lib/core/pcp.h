@@ -79,7 +79,5 @@ uint64_t pcp_parked(enum pcp_kernel k, const struct pcp_sysctl *s, const struct 
 struct pcp_watermarks {
 	uint64_t min, low, high;
 };
-/* share: min_free_kbytes in pages; lowmem: pages of all zones that share it. */
-struct pcp_watermarks pcp_watermarks(uint64_t share, uint64_t managed, uint64_t lowmem, uint32_t scale_factor);
-/* The same when min is known. */
+/* What a zone's low and high are, above a min that is known, with this vm.watermark_scale_factor. */
 struct pcp_watermarks pcp_watermarks_above(uint64_t min, uint64_t managed, uint32_t scale_factor);

@@ -9,8 +9,7 @@
 #include "lib/core/judge.h"
 
 /* What the brake watches under this plan: its judged endpoints, in this order; the horizon is the plan's boots. One
- * block's spread is the plan's brake_sd; without it the default one, or, where an A/A campaign has measured more, that:
- * sd_history is of means over the plan's boots, so times sqrt(boots) for one. false: the plan has too few hosts for a
+ * block's spread is the plan's brake_sd, or the default one where it has none. false: the plan has too few hosts for a
  * brake. */
 bool braking_plan(const struct judge_plan *p, struct brake_plan *ret);
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Owns the proof that the bounds of vm.rst hold on every path that takes zone->lock for a CPU's lists: refills, frees of
-# small pages, of orders up to 3 and of huge pages, the drain of a CPU that goes offline, the decay of its high mark; and
-# that a lower value acts on the next call. It must not know how holds are seen.
+# small pages, of orders up to 3 and of huge pages, the drain of a CPU that goes offline; and that a lower value acts on
+# the next call. It must not know how holds are seen.
 # usage, in a guest: paths.sh [S...], default 0 5
 
 set -euo pipefail
