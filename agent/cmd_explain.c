@@ -35,7 +35,8 @@ static struct explain_args *args_of(void *t)
 
 static int set_sysroot(void *t, const char *value, struct err *e)
 {
-	(void)e;
+	if (!*value)
+		return err_set(e, EINVAL, "it names no folder");
 	args_of(t)->sysroot = value;
 	return 0;
 }
@@ -52,7 +53,7 @@ static int set_kernel(void *t, const char *value, struct err *e)
 	enum pcp_kernel k;
 
 	args_of(t)->kernel = value;
-	return pcp_kernel_parse(value, false, false, &k, e);
+	return pcp_kernel_named(value, &k, e);
 }
 
 static int set_cpus(void *t, const char *value, struct err *e)
@@ -122,9 +123,12 @@ static int find_machine(struct found *f, struct err *e)
 	r = read_number(s, "/proc/sys/vm/pcp_batch_scale_max", 0, PCP_SCALE_MAX, &scale, e);
 	if (r < 0 && r != -ENOENT)
 		return r;
-	if ((r = pcp_kernel_parse(release, r == 0, f->zones.zone[0].has_bounds, &f->kernel, e)) < 0 ||
+	if ((r = pcp_kernel_of(release, r == 0, f->zones.zone[0].has_bounds, &f->kernel, e)) < 0 ||
 	    (r = read_number(s, "/proc/sys/vm/percpu_pagelist_high_fraction", -1, INT32_MAX, &fraction, e)) < 0)
 		return r;
+	if (!pcp_takes_fraction(f->kernel, fraction))
+		return err_set(e, EINVAL, "/proc/sys/vm/percpu_pagelist_high_fraction: kernel %s never has %" PRId64,
+			       pcp_kernel_name(f->kernel), fraction);
 	f->sysctl = (struct pcp_sysctl){(int32_t)scale, (int32_t)fraction};
 	return 0;
 }
@@ -140,7 +144,7 @@ static int find_given(const struct explain_args *a, struct found *f, struct err 
 		return r;
 	if ((r = zoneinfo_parse(text.data ? text.data : "", text.len, &f->zones, e)) < 0)
 		return err_context(e, "%s", a->zoneinfo);
-	return pcp_kernel_parse(a->kernel, false, false, &f->kernel, e);
+	return pcp_kernel_named(a->kernel, &f->kernel, e);
 }
 
 /* What --set changes. */

@@ -10,7 +10,7 @@
 #include "lib/fleet/directive.h"
 #include "lib/fleet/message.h"
 
-#define DECIDE_HOSTS_MAX 4096
+#define DECIDE_HOSTS_MAX DIRECTIVE_HOSTS_MAX
 
 enum rollout_state {
 	ROLLOUT_APPROVED, /* signed and known; nobody started it */

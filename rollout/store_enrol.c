@@ -24,6 +24,13 @@ struct token {
 	struct buf *certificate;
 };
 
+/* One way in at a time: a newer token, or a retirement, ends those that nobody has used. Inside a transaction. */
+static int void_tokens(struct store *s, const char *host, uint64_t now, struct err *e)
+{
+	return DB_RUN(s->db, NULL, e, "UPDATE tokens SET expires = $2 WHERE host = $1 AND used = 0 AND expires > $2",
+		      DB_T(host), DB_I(now - 1));
+}
+
 int store_token_make(struct store *s, const char *host, const char *cluster, uint64_t ttl_s, uint64_t now,
 		     char ret_token[65], uint64_t *ret_expires_unix_s, struct err *e)
 {
@@ -42,10 +49,13 @@ int store_token_make(struct store *s, const char *host, const char *cluster, uin
 	trust_sha256(token, strlen(token), hash);
 	if ((r = db_begin(s->db, true, e)) < 0)
 		return r;
-	r = DB_RUN(s->db, NULL, e,
-		   "INSERT INTO tokens (hash, host, cluster, expires, used, request, certificate) VALUES ($1, $2, $3, "
-		   "$4, 0, '', '')",
-		   DB_T(hash), DB_T(host), DB_T(cluster), DB_I(now + ttl_s));
+	r = void_tokens(s, host, now, e);
+	if (r == 0)
+		r = DB_RUN(
+		    s->db, NULL, e,
+		    "INSERT INTO tokens (hash, host, cluster, expires, used, request, certificate) VALUES ($1, $2, $3, "
+		    "$4, 0, '', '')",
+		    DB_T(hash), DB_T(host), DB_T(cluster), DB_I(now + ttl_s));
 	if (r == 0)
 		r = store_say(s, "", host, now, e, "a token to enrol it into %s was made, for %llu s", cluster,
 			      (unsigned long long)ttl_s);
@@ -99,8 +109,10 @@ static int look_up(struct store *s, const struct enrolment *x, uint64_t now, str
 		return err_set(e, EACCES, "the token for %s was used before, %llu s ago, by another request; %s",
 			       ret->host, (unsigned long long)(now > ret->used ? now - ret->used : 0), again);
 	if (now > ret->expires)
-		return err_set(e, EACCES, "the token for %s expired %llu s ago, on the controller's clock; %s",
-			       ret->host, (unsigned long long)(now - ret->expires), again);
+		return err_set(
+		    e, EACCES,
+		    "the token for %s expired %llu s ago, on the controller's clock, or another took its place; %s",
+		    ret->host, (unsigned long long)(now - ret->expires), again);
 	return 0;
 }
 
@@ -214,6 +226,8 @@ int store_host_retire(struct store *s, const char *name, uint64_t now, struct er
 	if ((r = db_begin(s->db, true, e)) < 0)
 		return r;
 	r = DB_RUN(s->db, NULL, e, "UPDATE hosts SET retired = 1 WHERE name = $1", DB_T(name));
+	if (r == 0)
+		r = void_tokens(s, name, now, e);
 	if (r == 0 && h->out)
 		r = store_order_end(s, h, OUTCOME_HELD, "the host was retired", now, e);
 	if (r == 0)

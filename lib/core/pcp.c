@@ -55,32 +55,44 @@ static bool starts_version(const char *text, const char *version)
 	return strncmp(text, version, n) == 0 && !(text[n] >= '0' && text[n] <= '9');
 }
 
-int pcp_kernel_parse(const char *text, bool kpcp, bool tuned, enum pcp_kernel *ret, struct err *e)
+int pcp_kernel_named(const char *name, enum pcp_kernel *ret, struct err *e)
 {
 	const char *names[PCP_KERNEL_COUNT];
 
 	for (int i = 0; i < PCP_KERNEL_COUNT; i++) {
 		names[i] = traits[i].name;
-		if (strcmp(text, names[i]) != 0)
+		if (strcmp(name, names[i]) != 0)
 			continue;
 		*ret = (enum pcp_kernel)i;
-		if (kpcp && *ret == PCP_6_1)
-			*ret = tuned ? PCP_6_1_TUNED : PCP_6_1_KPCP;
-		else if (kpcp && (*ret == PCP_6_12 || *ret == PCP_7))
-			*ret = *ret == PCP_6_12 ? PCP_6_12_KPCP : PCP_7_KPCP;
 		return 0;
 	}
-	if (starts_version(text, "6.1"))
+	return err_set(
+	    e, EINVAL,
+	    "there is no model named \"%.64s\"; there are 6.1, 6.1-kpcp, 6.1-tuned, 6.12, 6.12-kpcp, 7.x and "
+	    "7.x-kpcp; did you mean %s?",
+	    name, near_find(name, names, PCP_KERNEL_COUNT));
+}
+
+int pcp_kernel_of(const char *release, bool kpcp, bool tuned, enum pcp_kernel *ret, struct err *e)
+{
+	if (starts_version(release, "6.1") && tuned && !kpcp)
+		return err_set(
+		    e, EINVAL,
+		    "kernel \"%.64s\": its lists have a high_min, but it has no vm.pcp_batch_scale_max: there is "
+		    "no model of such a 6.1",
+		    release);
+	if (starts_version(release, "6.1"))
 		*ret = tuned ? PCP_6_1_TUNED : kpcp ? PCP_6_1_KPCP : PCP_6_1;
-	else if (starts_version(text, "6.12"))
+	else if (starts_version(release, "6.12"))
 		*ret = kpcp ? PCP_6_12_KPCP : PCP_6_12;
-	else if (starts_version(text, "7.2") || starts_version(text, "7.3"))
+	else if (starts_version(release, "7.2") || starts_version(release, "7.3"))
 		*ret = kpcp ? PCP_7_KPCP : PCP_7;
 	else
-		return err_set(e, EINVAL,
-			       "there is no model of kernel \"%.64s\": models are of 6.1, 6.12, 7.2 and 7.3, with and "
-			       "without the series; did you mean %s?",
-			       text, near_find(text, names, PCP_KERNEL_COUNT));
+		return err_set(
+		    e, EINVAL,
+		    "there is no model of kernel \"%.64s\": models are of 6.1, 6.12, 7.2 and 7.3, with and "
+		    "without the series; what one of them would do here: --zoneinfo /proc/zoneinfo --kernel NAME",
+		    release);
 	return 0;
 }
 

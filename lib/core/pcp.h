@@ -24,9 +24,11 @@ enum pcp_kernel {
 	PCP_KERNEL_COUNT
 };
 const char *pcp_kernel_name(enum pcp_kernel k); /* "6.1", "6.1-kpcp", "6.1-tuned", ... */
-/* A name, or the release of a running kernel ("6.12.43+deb13-amd64"). kpcp: it has vm.pcp_batch_scale_max; tuned: its
- * lists have a high_min. -EINVAL for a kernel that no model was made of. */
-int must_check pcp_kernel_parse(const char *text, bool kpcp, bool tuned, enum pcp_kernel *ret, struct err *e);
+/* One of those names; -EINVAL for all others. */
+int must_check pcp_kernel_named(const char *name, enum pcp_kernel *ret, struct err *e);
+/* Of a running kernel by its release ("6.12.43+deb13-amd64"). kpcp: it has vm.pcp_batch_scale_max; tuned: its lists
+ * have a high_min. -EINVAL for a kernel that no model was made of. */
+int must_check pcp_kernel_of(const char *release, bool kpcp, bool tuned, enum pcp_kernel *ret, struct err *e);
 bool pcp_has_scale(enum pcp_kernel k);  /* vm.pcp_batch_scale_max exists */
 bool pcp_has_tuning(enum pcp_kernel k); /* high moves by itself between high_min and high_max */
 bool pcp_takes_fraction(enum pcp_kernel k,

@@ -136,7 +136,13 @@ static int finish(struct state *s, struct zoneinfo *z, struct err *e)
 		return err_set(e, EINVAL,
 			       "node %u, zone %s: %u CPUs, %u of them with high and %u with batch; is the text whole?",
 			       zone->node, zone->name, zone->cpus, s->with_high, s->with_batch);
-	if (zone->boost > zone->low || zone->min > zone->low || zone->low > zone->high)
+	if (zone->boost > zone->min)
+		return err_set(e, EINVAL, "node %u, zone %s: boost is above min, which it is a part of", zone->node,
+			       zone->name);
+	for (size_t i = 0; i < z->n; i++)
+		if (z->zone[i].node == zone->node && strcmp(z->zone[i].name, zone->name) == 0)
+			return err_set(e, EINVAL, "node %u, zone %s is there twice", zone->node, zone->name);
+	if (zone->min > zone->low || zone->low > zone->high)
 		return err_set(e, EINVAL, "node %u, zone %s: the watermarks do not rise from min to low to high",
 			       zone->node, zone->name);
 	if (z->n == ZONEINFO_ZONES_MAX)

@@ -410,9 +410,9 @@ static int check_complete(const struct source *s, const struct directive *d, str
 /* Refuses what could never be promoted: nobody should lend hosts to a rollout that can only end in HOLD. */
 static int check_measured(const char *name, const struct judge_plan *p, struct err *e)
 {
-	if (p->controls > JUDGE_HOSTS_MAX - p->canaries)
-		return err_set(e, EINVAL, "%s: [judge]: %u canaries and %u controls, at most %d hosts can be judged",
-			       name, p->canaries, p->controls, JUDGE_HOSTS_MAX);
+	if ((uint64_t)p->controls + p->canaries > DIRECTIVE_HOSTS_MAX)
+		return err_set(e, EINVAL, "%s: [judge]: %u canaries and %u controls, at most %d hosts make a rollout",
+			       name, p->canaries, p->controls, DIRECTIVE_HOSTS_MAX);
 	if (p->canaries < 2 || p->controls < 2)
 		return err_set(
 		    e, EINVAL,
@@ -440,6 +440,12 @@ static int check_judge(const struct source *s, struct reading *in, struct err *e
 	struct judge_plan *p = &in->judge;
 	bool written = p->controls != CONTROLS_UNSET;
 
+	/* kpcp-canary would refuse it on each host. */
+	if (in->d.measure.window_ns < in->d.measure.period_ns)
+		return err_set(e, EINVAL,
+			       "%s: [measure]: the window (%" PRIu64 " ms) must hold at least one period (%" PRIu64
+			       " ms); make the window longer",
+			       s->name, in->d.measure.window_ns / 1000000, in->d.measure.period_ns / 1000000);
 	if (in->d.evidence == EVIDENCE_MEASURED) {
 		if (!written)
 			p->controls = judge_plan_default.controls;

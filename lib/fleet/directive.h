@@ -3,6 +3,8 @@
  * file. Must not know signatures, nor what controller and agent do with it. */
 #pragma once
 
+#define DIRECTIVE_HOSTS_MAX 4096 /* of a rollout */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -57,7 +57,7 @@ published() { run --separate-stderr "$CANARY" explain --zoneinfo "$PUBLISHED" --
     published --kernel 6.1-kpcp --set vm.pcp_batch_scale_mx=1
     refused "did you mean vm.pcp_batch_scale_max?"
     published --kernel 6.8
-    refused "there is no model of kernel"
+    refused "there is no model named"
     published
     refused "--kernel"
 }

@@ -147,6 +147,20 @@ static void test_tokens(void **state)
 	assert_string_equal(cert.data, "certificate 1");
 
 	uint64_t expires;
+	/* A newer token ends the one before, and a retirement both. */
+	struct enrolment first = {.csr = "one"}, second = {.csr = "two"};
+	char cluster[DIRECTIVE_NAME_MAX];
+	snprintf(first.host, sizeof(first.host), "h7");
+	snprintf(second.host, sizeof(second.host), "h7");
+	OK(store_token_make(st, "h7", "a", 600, now, first.token, &expires, &err));
+	OK(store_token_make(st, "h7", "b", 600, now, second.token, &expires, &err));
+	REFUSED(EACCES, "or another took its place", store_enrol_begin(st, &first, now, cluster, &cert, &err));
+	OK(store_enrol_begin(st, &second, now, cluster, &cert, &err));
+	assert_string_equal(cluster, "b");
+	OK(store_enrol_finish(st, &second, "certificate", 11, "f7", now, &err));
+	OK(store_token_make(st, "h7", "a", 600, now, first.token, &expires, &err));
+	OK(store_host_retire(st, "h7", now, &err));
+	REFUSED(EACCES, "or another took its place", store_enrol_begin(st, &first, now, cluster, &cert, &err));
 	REFUSED(EINVAL, "lives for 60 s to", store_token_make(st, "h", "a", 59, now, x.token, &expires, &err));
 	REFUSED(EINVAL, "7 days", store_token_make(st, "h", "a", 604801, now, x.token, &expires, &err));
 	REFUSED(EINVAL, "", store_token_make(st, "../h", "a", 600, now, x.token, &expires, &err));

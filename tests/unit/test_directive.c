@@ -328,7 +328,11 @@ static void test_refuses_what_cannot_be_promoted(void **state)
 	refuses(ROLLOUT PRESET "[judge]\ncanaries = 3\ncontrols = 3\nalpha-promote = 0.04\n", "p = 0.05 at best");
 	refuses(ROLLOUT PRESET "[judge]\nstorms = 20\n", "min-samples-exit is 30");
 	takes(ROLLOUT PRESET "[judge]\nstorms = 20\nendpoints = p99\n", &d);
-	refuses(ROLLOUT PRESET "[judge]\ncanaries = 10000\n", "at most 10000 hosts");
+	refuses(ROLLOUT PRESET "[judge]\ncanaries = 10000\n", "at most 4096 hosts");
+	refuses(ROLLOUT PRESET "[judge]\ncanaries = 4000\ncontrols = 97\n", "at most 4096 hosts");
+	takes(ROLLOUT PRESET "[judge]\ncanaries = 4000\ncontrols = 96\n", &d);
+	refuses(ROLLOUT PRESET "[measure]\nwindow = 10ms\nperiod = 20ms\n", "must hold at least one period (20 ms)");
+	takes(ROLLOUT PRESET "[measure]\nwindow = 20ms\nperiod = 20ms\n", &d);
 }
 
 /* What people read must be what is signed. */

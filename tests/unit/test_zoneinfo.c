@@ -96,6 +96,12 @@ static void test_refuses(void **state)
 	    {"Node 0, zone DMA\n managed 5\n pagesets\n cpu: 0\n high: 4\n", "0 with batch", -EINVAL},
 	    {"Node 0, zone DMA\n managed 5\n low 9\n min 10\n high 11\n pagesets\n cpu: 0\n high: 4\n batch: 1\n",
 	     "do not rise", -EINVAL},
+	    {"Node 0, zone DMA\n boost 11\n managed 5\n min 10\n low 12\n high 14\n pagesets\n cpu: 0\n high: 4\n "
+	     "batch: 1\n",
+	     "boost is above min", -EINVAL},
+	    {"Node 0, zone DMA\n managed 5\n pagesets\n cpu: 0\n high: 4\n batch: 1\n"
+	     "Node 0, zone DMA\n managed 5\n pagesets\n cpu: 0\n high: 4\n batch: 1\n",
+	     "is there twice", -EINVAL},
 	};
 
 	(void)state;
