@@ -28,11 +28,11 @@ END
 BUILD=${KPCP_BUILD:-$PWD/build}
 FLEET=$BUILD/demo/fleet
 letters=abcd
-storms=30
+storms=20
 chaos=
 while [ $# -gt 0 ]; do
     case "$1" in
-    --short) letters=ad storms=20 ;;
+    --short) letters=ad storms=15 ;;
     --only) letters=${2:?--only needs letters} && shift ;;
     --chaos) chaos=${2:?--chaos needs a seed} && shift ;;
     --out) FLEET=${2:?--out needs a folder} && shift ;;
